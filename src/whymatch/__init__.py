@@ -1,0 +1,59 @@
+"""Do these two texts match, and which spans of one say so with which spans of the other?"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from whymatch.transport.augmented import augmented
+    from whymatch.transport.batch import pad
+    from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
+    from whymatch.transport.exact import solve
+    from whymatch.transport.margin import margin
+    from whymatch.transport.path import path
+    from whymatch.transport.solution import Path, Solution, Status
+
+__version__ = "0.1.0"
+
+# Where the public names live. They load on first use, so that importing whymatch takes no time.
+HOMES = {
+    "Balanced": "transport.constraints",
+    "Constraint": "transport.constraints",
+    "Exactly": "transport.constraints",
+    "OneTo": "transport.constraints",
+    "UpTo": "transport.constraints",
+    "solve": "transport.exact",
+    "path": "transport.path",
+    "margin": "transport.margin",
+    "pad": "transport.batch",
+    "augmented": "transport.augmented",
+    "Path": "transport.solution",
+    "Solution": "transport.solution",
+    "Status": "transport.solution",
+}
+
+__all__ = [
+    "Balanced",
+    "Constraint",
+    "Exactly",
+    "OneTo",
+    "Path",
+    "Solution",
+    "Status",
+    "UpTo",
+    "augmented",
+    "margin",
+    "pad",
+    "path",
+    "solve",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in HOMES:
+        raise AttributeError(f"module 'whymatch' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"whymatch.{HOMES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *HOMES])

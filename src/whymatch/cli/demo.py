@@ -1,0 +1,65 @@
+"""`whymatch demo`: the four constraints on one synthetic problem, as the paper's figure 5 and table 1 show them."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def add_to(verbs: Any) -> None:
+    """Adds the verb to the command line."""
+    parser = verbs.add_parser("demo", help="the four constraints on one synthetic 30 × 20 problem")
+    parser.add_argument("--picture", type=Path, default=Path("whymatch-demo.png"), help="where to write the picture")
+    parser.set_defaults(run=run)
+
+
+def synthetic_cost(left: int = 30, right: int = 20, seed: int = 0) -> "Tensor":
+    """Cosine distances of spans about eighteen topics, of which the two texts share six."""
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    topics = torch.randn(18, 32, generator=generator)
+    of_left = torch.randint(0, 12, (left,), generator=generator)
+    of_right = torch.randint(6, 18, (right,), generator=generator)
+    x, y = (topics[of] + 0.5 * torch.randn(len(of), 32, generator=generator) for of in (of_left, of_right))
+    return 1 - torch.nn.functional.normalize(x) @ torch.nn.functional.normalize(y).T
+
+
+def run(settings: argparse.Namespace) -> None:
+    """Solves the problem under each constraint, prints what each promises and gives, and draws the plans."""
+    from whymatch.show.terminal import table
+    from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
+    from whymatch.transport.exact import solve
+
+    cost = synthetic_cost()
+    n, m = cost.shape
+    constraints: list[tuple[str, Constraint]] = [
+        ("vanilla", Balanced()),
+        ("one-to-k", OneTo(1)),
+        ("relaxed one-to-k", UpTo(1, below=0.5)),
+        ("exact-k", Exactly(4)),
+    ]
+    rows, plans = [], {}
+    for paper_name, constraint in constraints:
+        solution = solve(cost, constraint)
+        links = int((solution.plan > 0).sum())
+        fewest, most = constraint.links(min(n, m), max(n, m))
+        promise = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+        rows.append([repr(constraint), paper_name, promise, f"{links}", f"{links / (n * m):.1%}", f"{solution.gap:.0e}"])
+        plans[f"{constraint}\n{links} links"] = solution.plan.tolist()
+    print(f"A synthetic problem: {n} spans on the left, {m} on the right, {n * m} pairs that could be linked.\n")
+    print(table(["constraint", "in the paper", "promised links", "links", "of all pairs", "gap to optimum"], rows))
+    draw(plans, cost.tolist(), settings.picture)
+
+
+def draw(plans: dict[str, list[list[float]]], cost: list[list[float]], picture: Path) -> None:
+    """Writes the picture, or says what is missing to write it."""
+    try:
+        from whymatch.show.figures import heat_maps
+    except ModuleNotFoundError:
+        print("\nFor a picture: pip install 'whymatch[figures]'")
+        return
+    heat_maps({"cost\ndark is cheap": [[-c for c in row] for row in cost], **plans}, picture)
+    print(f"\nPicture: {picture}")

@@ -1,0 +1,1 @@
+"""Plain values in, pictures out."""

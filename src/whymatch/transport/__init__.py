@@ -1,0 +1,1 @@
+"""Tensors in, plans out: optimal transport under constraints that keep an alignment sparse."""

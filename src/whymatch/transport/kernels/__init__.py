@@ -1,0 +1,1 @@
+"""Solvers for one kind of hardware each, over plain arrays."""

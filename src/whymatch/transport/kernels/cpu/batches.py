@@ -1,0 +1,220 @@
+"""The compiled loops over a batch: copy a problem, solve it, certify it, write it out.
+
+Each problem sees only its own rows and columns, so that neither padding nor a neighbour can change its result by a bit.
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whymatch.transport.kernels.cpu.links import assign, no_links, one_more_link
+from whymatch.transport.kernels.cpu.masses import Flow, transport
+from whymatch.transport.kernels.cpu.steps import INF, Floats, Ints, Work, kernel, lowest, smaller, step, workspace
+from whymatch.transport.solution import Status
+
+Costs: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+
+OK, INVALID, INFEASIBLE = int(Status.OK), int(Status.INVALID), int(Status.INFEASIBLE)
+ONE_TO, UP_TO, EXACTLY = 0, 1, 2
+HUGE = 1e290  # larger costs are divided by 2^64 first, so that sums of them stay finite
+CRUMB = 2.0**-40  # a link with less than this share of all the mass is rounding, and dropped
+
+
+@step
+def measure(cost: Costs, n: int, m: int) -> tuple[bool, float, float]:
+    """Whether every cost is a number or +inf, the smallest, and the power of two that keeps sums of them finite."""
+    wrong, wide, low = 0, 0, INF
+    for i in range(n):
+        row = cost[i][:m]
+        for j in range(m):
+            x = np.float64(row[j])
+            wrong += not x > -INF
+            wide += (x > HUGE) & (x < INF)
+            low = smaller(low, x)
+    return wrong == 0, low, 2.0**-64 if wide > 0 or low < -HUGE else 1.0
+
+
+@step
+def clean(
+    cost: Costs, n: int, m: int, turned: bool, below: float, zero: float, scale: float, buffer: Floats
+) -> Floats:
+    """(cost - zero) * scale where the cost is under `below`, else +inf; with right spans as rows where `turned`."""
+    c = buffer[: n * m].reshape((m, n) if turned else (n, m))
+    for i in range(n):
+        row = cost[i][:m]
+        for j in range(m):
+            x = np.float64(row[j])
+            x = x * scale - zero * scale if x < below else INF
+            if turned:
+                c[j, i] = x
+            else:
+                c[i, j] = x
+    return c
+
+
+@step
+def bound(c: Floats, units: int, ceiling: float, v: Floats) -> float:
+    """A lower bound on the cost, whatever v is: rows want `units` links each, or fewer at the price `ceiling`."""
+    total = 0.0
+    for j in range(c.shape[1]):
+        v[j] = min(v[j], 0.0)  # a column may stay empty
+        total += v[j]
+    for i in range(c.shape[0]):
+        total += units * min(lowest(c[i], v), ceiling)
+    return total
+
+
+@step
+def bound_exactly(c: Floats, k: int, price: float, v: Floats) -> float:
+    return bound(c, 1, price, v) - (c.shape[0] - k) * price
+
+
+@step
+def optimal_links(c: Floats, rule: int, k: int, w: Work) -> tuple[bool, float]:
+    """Leaves the optimal links in `w.owner`; returns whether there are any, and a lower bound on their cost."""
+    if rule == EXACTLY:
+        no_links(c, w)
+        price = 0.0
+        for _ in range(k):
+            price = one_more_link(c, price, w)
+            if price == INF:
+                return False, INF
+        return True, bound_exactly(c, k, price, w.v)
+    ceiling = 0.0 if rule == UP_TO else INF
+    k = min(k, c.shape[1])  # no row can have more links than there are columns
+    return assign(c, k, ceiling, w), bound(c, k, ceiling, w.v)
+
+
+@kernel
+def solve_links(
+    rule: int, k: int, below: float,
+    cost: Costs, sizes: Ints, share: Floats, plan: Costs, value: Floats, gap: Floats, status: Ints,
+) -> None:  # fmt: skip
+    """`OneTo(k)`, `UpTo(k, below)` or `Exactly(k)`, for each problem whose status is ok; `share` is the mass of a link."""
+    longest = max(cost.shape[1], cost.shape[2])
+    w = workspace(longest, longest)
+    buffer = np.empty(cost.shape[1] * cost.shape[2])
+    for b in range(cost.shape[0]):
+        n, m = sizes[b]
+        problem = cost[b]
+        valid, low, scale = measure(problem, n, m)
+        if not valid:
+            status[b] = INVALID
+        if status[b] != OK:
+            continue
+        if not low < below:  # no pair may be linked
+            if rule == UP_TO:
+                value[b] = gap[b] = 0.0
+            else:
+                status[b] = INFEASIBLE
+            continue
+        turned = n > m
+        zero = below if rule == UP_TO else low
+        c = clean(problem, n, m, turned, below, zero, scale, buffer)
+        found, least = optimal_links(c, rule, k, w)
+        if not found:
+            status[b] = INFEASIBLE
+            continue
+        total = shifted = 0.0
+        for j in range(c.shape[1]):
+            i = w.owner[j]
+            if i >= 0:
+                left, right = (j, i) if turned else (i, j)
+                plan[b, left, right] = share[b]
+                total += (problem[left, right] - (below if rule == UP_TO else 0.0)) * share[b]
+                shifted += c[i, j]
+        value[b] = total
+        gap[b] = (shifted - least) * share[b] / scale
+
+
+@kernel
+def solve_path(cost: Costs, sizes: Ints, partner: Ints, value: Floats, gap: Floats, status: Ints) -> None:
+    """`Exactly(k)` for every k of each problem; `partner` holds -1, `value` +inf and `status` infeasible on entry."""
+    longest = max(cost.shape[1], cost.shape[2])
+    w = workspace(longest, longest)
+    buffer = np.empty(cost.shape[1] * cost.shape[2])
+    for b in range(cost.shape[0]):
+        n, m = sizes[b]
+        problem = cost[b]
+        valid, low, scale = measure(problem, n, m)
+        if not valid:
+            for k in range(value.shape[1]):
+                status[b, k], value[b, k] = INVALID, np.nan
+        if not valid or low == INF:
+            continue
+        turned = n > m
+        c = clean(problem, n, m, turned, INF, low, scale, buffer)
+        no_links(c, w)
+        price = 0.0
+        for k in range(1, min(c.shape[0], value.shape[1]) + 1):
+            price = one_more_link(c, price, w)
+            if price == INF:
+                break
+            total = shifted = 0.0
+            for j in range(c.shape[1]):
+                i = w.owner[j]
+                if i >= 0:
+                    left, right = (j, i) if turned else (i, j)
+                    partner[b, k - 1, left] = right
+                    total += problem[left, right]
+                    shifted += c[i, j]
+            value[b, k - 1] = total
+            gap[b, k - 1] = (shifted - bound_exactly(c, k, price, w.v)) / scale
+            status[b, k - 1] = OK
+
+
+@kernel
+def solve_masses(
+    cost: Costs, sizes: Ints, supply: Ints, demand: Ints, unit: Floats,
+    plan: Costs, value: Floats, gap: Floats, status: Ints,
+) -> None:  # fmt: skip
+    """`Balanced()` for each problem whose status is ok: whole units of mass `unit`, as many on the left as on the right."""
+    n_max, m_max = cost.shape[1:]
+    longest = max(n_max, m_max)
+    w = workspace(longest, longest)
+    buffer = np.empty(n_max * m_max)
+    units, holders = np.empty(n_max * m_max, np.int64), np.empty(n_max * m_max, np.int64)
+    held, stock = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    for b in range(cost.shape[0]):
+        n, m = sizes[b]
+        problem = cost[b]
+        valid, low, scale = measure(problem, n, m)
+        if not valid:
+            status[b] = INVALID
+        elif low == INF:
+            status[b] = INFEASIBLE
+        if status[b] != OK:
+            continue
+        turned = n < m  # fewer paths break when the longer side sends
+        c = clean(problem, n, m, turned, INF, low, scale, buffer)
+        rows, columns = c.shape
+        sent, taken = (demand[b], supply[b]) if turned else (supply[b], demand[b])
+        whole = 0
+        for i in range(rows):
+            stock[i] = sent[i]
+            whole += sent[i]
+        for j in range(columns):
+            w.spare[j] = taken[j]
+        shape = (columns, rows)
+        flow = Flow(units[: n * m].reshape(shape), holders[: n * m].reshape(shape), held[:columns])
+        if not transport(c, stock, flow, w):
+            status[b] = INFEASIBLE
+            continue
+        crumb = CRUMB * whole
+        total = shifted = 0.0
+        for j in range(columns):
+            shifted -= taken[j] * w.v[j]
+            for t in range(held[j]):
+                i = flow.holders[j, t]
+                shifted += c[i, j] * flow.units[j, i]
+                if flow.units[j, i] > crumb:
+                    left, right = (j, i) if turned else (i, j)
+                    mass = flow.units[j, i] * unit[b]
+                    plan[b, left, right] = mass
+                    total += problem[left, right] * mass
+        for i in range(rows):
+            if sent[i] > 0:
+                shifted -= sent[i] * lowest(c[i], w.v)
+        value[b] = total
+        gap[b] = shifted * unit[b] / scale

@@ -1,0 +1,202 @@
+"""Optimal transport of whole units: every row sends out all it has, every column takes in all it has room for.
+
+Successive shortest paths; units are integers, so that no mass is lost to rounding.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from whymatch.transport.kernels.cpu.steps import (
+    INF, Floats, Ints, Work, begin, lowest, nearest, relax, reprice, settle, smaller, step,
+)  # fmt: skip
+
+
+class Flow(NamedTuple):
+    """What moves where, by column, since the search walks from columns back to rows."""
+
+    units: Ints  # (m, n): units that column j has from row i
+    holders: Ints  # (m, n): the rows with units in column j, the first held[j] entries
+    held: Ints  # (m,)
+
+
+@step
+def move(i: int, j: int, units: int, flow: Flow) -> None:
+    """Adds `units` from row i to column j, or takes them away where negative."""
+    before = flow.units[j, i]
+    flow.units[j, i] = before + units
+    if before == 0:
+        flow.holders[j, flow.held[j]] = i
+        flow.held[j] += 1
+    elif before + units == 0:
+        t = 0
+        while flow.holders[j, t] != i:
+            t += 1
+        flow.held[j] -= 1
+        flow.holders[j, t] = flow.holders[j, flow.held[j]]
+
+
+@step
+def greedy(c: Floats, supply: Ints, flow: Flow, w: Work) -> None:
+    """Starts from prices that touch every column and every row, and moves what costs nothing above them."""
+    n, m = c.shape
+    for j in range(m):
+        w.v[j] = INF
+        flow.held[j] = 0
+        for i in range(n):
+            flow.units[j, i] = 0
+    for i in range(n):
+        for j in range(m):
+            w.v[j] = smaller(w.v[j], c[i, j])
+    for j in range(m):
+        w.v[j] = w.v[j] if w.v[j] < INF else 0.0
+    for i in range(n):
+        w.u[i] = lowest(c[i], w.v)
+        for j in range(m):
+            units = min(supply[i], w.spare[j])
+            if units > 0 and c[i, j] < INF and c[i, j] - w.v[j] == w.u[i]:
+                move(i, j, units, flow)
+                supply[i] -= units
+                w.spare[j] -= units
+
+
+@step
+def push(start: int, j: int, supply: Ints, flow: Flow, w: Work) -> bool:
+    """Moves what it can from row `start` along the path that ends in column j; returns whether the path broke.
+
+    It breaks when a row on it has nothing left in the column it was reached through.
+    """
+    units = min(supply[start], w.spare[j])
+    i = w.parent[j]
+    while i != start:
+        units = min(units, flow.units[w.entry[i], i])
+        i = w.parent[w.entry[i]]
+    supply[start] -= units
+    w.spare[j] -= units
+    broke = False
+    while True:
+        i = w.parent[j]
+        move(i, j, units, flow)
+        if i == start:
+            return broke
+        j = w.entry[i]
+        move(i, j, -units, flow)
+        broke |= flow.units[j, i] == 0
+
+
+@step
+def send(c: Floats, start: int, supply: Ints, flow: Flow, w: Work) -> bool:
+    """Sends units out of row `start` along shortest paths, until it has none or a path breaks; False if there is no path."""
+    n, m = c.shape
+    begin(n, m, w)
+    w.reach[start] = 0.0
+    best = relax(c[start], -w.u[start], w.open, start, w.distance, w.parent)
+    count = 0
+    while best < INF:
+        j, d = nearest(m, best, w), best
+        if w.spare[j] > 0:
+            broke = push(start, j, supply, flow, w)
+            if broke or supply[start] == 0:
+                reprice(n, d, count, w)
+                return True
+        settle(j, d, count, w)
+        count += 1
+        best = INF
+        for t in range(flow.held[j]):
+            i = flow.holders[j, t]
+            if w.reach[i] == INF:
+                w.reach[i] = d
+                w.entry[i] = j
+                best = relax(c[i], d - w.u[i], w.open, i, w.distance, w.parent)
+        if best == INF:
+            for j in range(m):
+                best = smaller(best, w.distance[j])
+    return False
+
+
+@step
+def transport(c: Floats, supply: Ints, flow: Flow, w: Work) -> bool:
+    """Moves all of `supply` into `w.spare` at the smallest cost; returns whether that can be done.
+
+    Ends in an extreme point: the links form a forest, so there are at most n + m - 1 of them.
+    """
+    greedy(c, supply, flow, w)
+    for i in range(c.shape[0]):
+        while supply[i] > 0:
+            if w.u[i] == INF or not send(c, i, supply, flow, w):
+                return False
+    untangle(flow)
+    return True
+
+
+@step
+def untangle(flow: Flow) -> None:
+    """Removes cycles of links: every link is tight, so that moving units around a cycle costs nothing."""
+    m, n = flow.units.shape
+    degree = np.empty(n + m, np.int64)
+    while not is_forest(flow, degree):
+        cancel(flow, degree)
+
+
+@step
+def is_forest(flow: Flow, degree: Ints) -> bool:
+    """Takes leaves off until none is left; `degree` is then positive just for the rows and columns (n + j) on cycles."""
+    m, n = flow.units.shape
+    partners = np.zeros(n + m, np.int64)  # of each vertex, combined by exclusive or: a leaf's value is its partner
+    links = 0
+    for vertex in range(n + m):
+        degree[vertex] = 0
+    for j in range(m):
+        for t in range(flow.held[j]):
+            i = flow.holders[j, t]
+            degree[i] += 1
+            degree[n + j] += 1
+            partners[i] ^= n + j
+            partners[n + j] ^= i
+            links += 1
+    for vertex in range(n + m):
+        leaf = vertex
+        while degree[leaf] == 1:
+            other = partners[leaf]
+            degree[leaf] = 0
+            degree[other] -= 1
+            partners[other] ^= leaf
+            links -= 1
+            leaf = other
+    return links == 0
+
+
+@step
+def cancel(flow: Flow, degree: Ints) -> None:
+    """Walks along links until a vertex comes up again, and moves units around that cycle until one link is empty."""
+    m, n = flow.units.shape
+    trail, place = np.empty(n + m, np.int64), np.full(n + m, -1)
+    here, before, length = 0, -1, 0
+    while degree[here] == 0:
+        here += 1
+    while place[here] < 0:
+        place[here], trail[length] = length, here
+        length += 1
+        there = n if here < n else 0
+        while there == before or degree[there] == 0 or units_between(here, there, flow) == 0:
+            there += 1
+        before, here = here, there
+    cycle = trail[place[here] : length]
+    units = np.iinfo(np.int64).max
+    for t in range(0, cycle.size, 2):
+        units = min(units, units_between(cycle[t], cycle[t + 1], flow))
+    for t in range(cycle.size):
+        i, j = ends(cycle[t], cycle[(t + 1) % cycle.size], n)
+        move(i, j, units if t % 2 else -units, flow)
+
+
+@step
+def ends(p: int, q: int, n: int) -> tuple[int, int]:
+    """The row and the column of a link between two vertices."""
+    return (p, q - n) if p < n else (q, p - n)
+
+
+@step
+def units_between(p: int, q: int, flow: Flow) -> int:
+    i, j = ends(p, q, flow.units.shape[1])
+    return flow.units[j, i]

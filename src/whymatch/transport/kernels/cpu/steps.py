@@ -1,0 +1,165 @@
+"""The steps that the exact solvers share: scans of one row, and the bookkeeping of a search for a shortest path.
+
+A solver sees a clean matrix `c`: float64, +inf where a pair is forbidden. It keeps a price for each row (u) and each
+column (v) with c[i, j] - u[i] - v[j] >= 0 everywhere and = 0 on links. Such prices bound the optimum from below, which
+is the certificate. Distances are sums of these reduced costs.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+INF = np.inf
+
+
+def kernel(function: Function) -> Function:
+    """Compiled on first use and cached, to be called from Python.
+
+    Serial on purpose: numba's parallel loops kill forked children and stop the process when two threads enter them.
+    """
+    return cast(Function, njit(nogil=True, cache=True)(function))
+
+
+def step(function: Function) -> Function:
+    """A part of a kernel, always inlined: a call would copy all of `Work`."""
+    return cast(Function, njit(nogil=True, forceinline=True)(function))
+
+
+class Work(NamedTuple):
+    """Scratch memory for one problem, used again by the next."""
+
+    u: Floats  # price of each row
+    v: Floats  # price of each column
+    owner: Ints  # the row a column is linked to, or -1
+    spare: Ints  # the units a column can still take
+    distance: Floats  # to each column; +inf once it is settled
+    parent: Ints  # the row before each column on its shortest path
+    open: Floats  # v, but -inf for settled columns, which puts them out of reach
+    settled: Ints  # columns in the order of their distance
+    spent: Floats  # their distances
+    entry: Ints  # the column through which a row was reached, -1 where a path starts
+    reach: Floats  # the distance at which a row was reached, +inf if it was not
+    waiting: Ints  # rows without a column
+    near: Floats  # cost of each column's cheapest free row
+    source: Ints  # that row
+
+
+@step
+def workspace(n: int, m: int) -> Work:
+    def floats(size):
+        return np.empty(size)
+
+    def ints(size):
+        return np.empty(size, np.int64)
+
+    return Work(
+        u=floats(n), v=floats(m), owner=ints(m), spare=ints(m), distance=floats(m), parent=ints(m), open=floats(m),
+        settled=ints(m), spent=floats(m), entry=ints(n), reach=floats(n), waiting=ints(n), near=floats(m), source=ints(m),
+    )  # fmt: skip
+
+
+@intrinsic
+def smaller(typing: Any, a: Any, b: Any) -> Any:
+    """The smaller of two floats, in a form that LLVM vectorises; Python's `min` would leave a loop scalar."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        double = arguments[0].type
+        function = builder.module.declare_intrinsic("llvm.minnum", [double], ir.FunctionType(double, [double, double]))
+        return builder.call(function, arguments, fastmath=("nnan", "nsz"))
+
+    return types.float64(types.float64, types.float64), generate
+
+
+# ---- steps on one row of c ----
+
+
+@step
+def lowest(row: Floats, v: Floats) -> float:
+    """min over j of row[j] - v[j]"""
+    best = INF
+    for j in range(row.size):
+        best = smaller(best, row[j] - v[j])
+    return best
+
+
+@step
+def first(row: Floats, v: Floats, value: float) -> int:
+    """The first j with row[j] - v[j] = value."""
+    found = row.size
+    for j in range(row.size):
+        found = min(found, j if row[j] - v[j] == value else row.size)
+    return found
+
+
+@step
+def relax(row: Floats, offset: float, v: Floats, i: int, distance: Floats, parent: Ints) -> float:
+    """Lets paths to every column run through row i at distance `offset` + row - v; returns the smallest distance."""
+    best = INF
+    for j in range(row.size):
+        d = row[j] - v[j] + offset
+        nearer = d < distance[j]
+        distance[j] = d if nearer else distance[j]
+        parent[j] = i if nearer else parent[j]
+        best = smaller(best, distance[j])
+    return best
+
+
+@step
+def nearest(m: int, best: float, w: Work) -> int:
+    """The first column at distance `best`, one with spare units where there is one."""
+    found = 2 * m
+    for j in range(m):
+        rank = j if w.spare[j] > 0 else j + m
+        found = min(found, rank if w.distance[j] == best else 2 * m)
+    return found if found < m else found - m
+
+
+# ---- steps on a search for the shortest augmenting path ----
+
+
+@step
+def begin(n: int, m: int, w: Work) -> None:
+    for j in range(m):
+        w.distance[j] = INF
+        w.open[j] = w.v[j]
+    for i in range(n):
+        w.reach[i] = INF
+
+
+@step
+def settle(j: int, d: float, count: int, w: Work) -> None:
+    w.settled[count] = j
+    w.spent[count] = d
+    w.distance[j] = INF
+    w.open[j] = -INF
+
+
+@step
+def reprice(n: int, d: float, count: int, w: Work) -> None:
+    """Moves prices so that a path of length d has become free and no reduced cost negative."""
+    for i in range(n):
+        if w.reach[i] < INF:
+            w.u[i] += d - w.reach[i]
+    for t in range(count):
+        w.v[w.settled[t]] -= d - w.spent[t]
+
+
+@step
+def hand_on(j: int, w: Work) -> int:
+    """Gives column j to the row before it, that row's old column to the row before that, …; returns the path's start."""
+    w.spare[j] = 0
+    while True:
+        i = w.parent[j]
+        w.owner[j] = i
+        if w.entry[i] < 0:
+            return i
+        j = w.entry[i]

@@ -1,0 +1,43 @@
+"""How clear an optimum is: what the next best alignment costs more."""
+
+import torch
+from torch import Tensor
+
+from whymatch.transport.batch import as_batch
+from whymatch.transport.constraints import Constraint
+from whymatch.transport.exact import solve
+from whymatch.transport.solution import Solution, Status
+
+AT_ONCE = 2**24  # costs in memory at a time
+
+
+def margin(
+    cost: Tensor,
+    constraint: Constraint,
+    solution: Solution,
+    *,
+    sizes: Tensor | None = None,
+    mass: tuple[Tensor, Tensor] | None = None,
+) -> Tensor:
+    """What the best alignment without one of the solution's links costs more, the smallest over its links.
+
+    0 means a tie: another alignment is as good. +inf means that there is no other. NaN where the solution is not ok.
+    Takes what `solve` took, and solves once more for every link.
+    """
+    batch = as_batch(cost, sizes)
+    costs = batch.cost.detach().double()
+    limits = torch.from_numpy(batch.sizes)
+    masses = None if mass is None else [torch.as_tensor(side).reshape(len(costs), -1) for side in mass]
+    best = solve(costs, constraint, sizes=limits, mass=None if masses is None else (masses[0], masses[1]))
+    margins = torch.where(best.status == Status.OK, torch.inf, torch.nan).to(costs)
+    links = torch.nonzero(solution.plan[None] if batch.single else solution.plan)
+    for some in links.split(max(1, AT_ONCE // max(1, costs.shape[1] * costs.shape[2]))):
+        b, i, j = some.unbind(dim=1)
+        without = costs[b]
+        without[torch.arange(len(b)), i, j] = torch.inf
+        chosen = None if masses is None else (masses[0][b], masses[1][b])
+        other = solve(without, constraint, sizes=limits[b.cpu()], mass=chosen)
+        more = (other.cost - best.cost[b]).nan_to_num(nan=torch.inf, posinf=torch.inf)
+        margins.scatter_reduce_(0, b, more, "amin")
+    margins = margins.clamp(min=0).to(batch.cost.dtype)
+    return margins[0] if batch.single else margins

@@ -1,0 +1,48 @@
+"""What a solver gives back."""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+from torch import Tensor
+
+TOLERANCE = 1e-12
+"""An optimality gap is within tolerance at or under this share of the range of the costs (`UpTo`: of those under `below`)."""
+
+
+class Status(IntEnum):
+    """What became of a problem."""
+
+    OK = 0
+    INVALID = 1  # a cost is NaN or -inf, or the masses are not masses
+    INFEASIBLE = 2  # no alignment keeps the constraint's promise
+
+
+class Solution(NamedTuple):
+    """Optimal plans, one problem or a batch; zero plan and NaN cost and gap where the status is not ok."""
+
+    plan: Tensor
+    """(…, n, m) mass moved from left span i to right span j, zero where nothing is aligned."""
+    cost: Tensor
+    """(…) the optimised objective."""
+    gap: Tensor
+    """(…) cost minus a feasible dual value: how far the plan can be from optimal at most."""
+    status: Tensor
+    """(…) a `Status` for each problem."""
+
+
+class Path(NamedTuple):
+    """The optimal `Exactly(k)` for k = 1, 2, …, in the same order along the dimension of length K."""
+
+    cost: Tensor
+    """(…, K) total cost of the k links; +inf where there are no k links, NaN where the problem is invalid."""
+    partner: Tensor
+    """(…, K, n) the right span that each left span is linked to, -1 for none."""
+    gap: Tensor
+    """(…, K) cost minus a feasible dual value, NaN where there are no k links."""
+    status: Tensor
+    """(…, K) a `Status` for each k."""
+
+    @property
+    def increments(self) -> Tensor:
+        """(…, K) what the k-th link adds to the total cost; never falls."""
+        return self.cost.diff(dim=-1, prepend=self.cost.new_zeros(()).expand(*self.cost.shape[:-1], 1))

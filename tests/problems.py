@@ -1,0 +1,194 @@
+"""Problems that are hard to get right, problems whose answers are known, and checks of what a solution promises."""
+
+import numpy as np
+import torch
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment, linprog
+from torch import Tensor
+from whymatch import Balanced, Constraint, Exactly, OneTo, Solution, UpTo, augmented
+from whymatch.transport.solution import TOLERANCE
+
+Array = NDArray[np.float64]
+
+
+def gaussian(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return rng.standard_normal(shape)
+
+
+def positive(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return rng.uniform(0.1, 2, shape)
+
+
+def negative(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return -rng.uniform(0.1, 2, shape)
+
+
+def constant(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return np.broadcast_to(rng.choice([-1.0, 0.0, 0.3, 1.0], (shape[0], 1, 1)), shape).copy()
+
+
+def tied(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return rng.integers(-1, 2, shape).astype(float)
+
+
+def duplicated(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Few distinct spans on either side, as when a sentence comes twice."""
+    b, n, m = shape
+    few = rng.standard_normal((b, 3, 3))
+    return few[np.arange(b)[:, None, None], rng.integers(0, 3, (b, n, 1)), rng.integers(0, 3, (b, 1, m))]
+
+
+def nearly_equal(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Costs that differ far less than they measure: the reason to work relative to their range."""
+    scale = rng.choice([1e-4, 1e-9, 1e-13], (shape[0], 1, 1))
+    return 1 + scale * rng.standard_normal(shape)
+
+
+def wide(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return rng.standard_normal(shape) * 10.0 ** rng.integers(-12, 13, shape)
+
+
+def enormous(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return rng.uniform(-1, 1, shape) * 1.7e308
+
+
+def minute(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return rng.standard_normal(shape) * 1e-300
+
+
+def rank_one(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Costs x_i + y_j: every assignment costs the same, but for rounding."""
+    b, n, m = shape
+    return rng.standard_normal((b, n, 1)) + rng.standard_normal((b, 1, m))
+
+
+def products(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Costs (i + 1)(j + 1), for which shortest augmenting paths are as long as they can be."""
+    b, n, m = shape
+    return np.broadcast_to(np.outer(np.arange(1.0, n + 1), np.arange(1.0, m + 1)), shape).copy()
+
+
+def forbidden(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Gaussian costs with some pairs forbidden, at times so many that nothing is left."""
+    share = rng.choice([0.1, 0.5, 0.9], (shape[0], 1, 1))
+    return np.where(rng.random(shape) < share, np.inf, rng.standard_normal(shape))
+
+
+FAMILIES = (
+    gaussian, positive, negative, constant, tied, duplicated, nearly_equal, wide, enormous, minute, rank_one, products,
+    forbidden,
+)  # fmt: skip
+
+
+@st.composite
+def costs(draw: st.DrawFn, max_side: int = 9) -> Tensor:
+    """One adversarial matrix with at least one span on both sides."""
+    family = draw(st.sampled_from(FAMILIES))
+    n, m = draw(st.integers(1, max_side)), draw(st.integers(1, max_side))
+    return torch.from_numpy(family(np.random.default_rng(draw(st.integers(0, 2**32))), (1, n, m))[0])
+
+
+def constraints() -> st.SearchStrategy[Constraint]:
+    k = st.integers(1, 4)
+    return st.one_of(
+        st.just(Balanced()),
+        st.builds(OneTo, k),
+        st.builds(UpTo, k, st.sampled_from([0.0, 0.5, -0.7])),
+        st.builds(Exactly, k),
+    )
+
+
+def spread_of(cost: Tensor, constraint: Constraint) -> float:
+    """The range of costs that the tolerance is relative to."""
+    below = constraint.below if isinstance(constraint, UpTo) else torch.inf
+    allowed = cost[cost < below].double()
+    if not len(allowed):
+        return 0.0
+    high = torch.tensor(below, dtype=torch.float64) if below < torch.inf else allowed.max()
+    return float(high / 4 - allowed.min() / 4) * 4
+
+
+def promise_broken(plan: Tensor, cost: Tensor, constraint: Constraint) -> str | None:
+    """What is wrong with a plan under its constraint, if anything is."""
+    n, m = plan.shape
+    links = plan > 0
+    rows, columns = links.sum(dim=1), links.sum(dim=0)
+    of_shorter, of_longer = (rows, columns) if n <= m else (columns, rows)
+    total = int(links.sum())
+    if (plan < 0).any() or not plan.isfinite().all():
+        return "mass is not a positive number"
+    if links.any() and cost[links].isinf().any():
+        return "a forbidden pair is linked"
+    if isinstance(constraint, Balanced):
+        atol = 1e-6 if plan.dtype == torch.float32 else 1e-12
+        left, right = plan.new_full((n,), 1 / n), plan.new_full((m,), 1 / m)
+        if not torch.allclose(plan.sum(dim=1), left, atol=atol, rtol=0):
+            return "a left span does not carry its mass"
+        if not torch.allclose(plan.sum(dim=0), right, atol=atol, rtol=0):
+            return "a right span does not carry its mass"
+        return "too many links" if total > n + m - 1 else None
+    mass = torch.tensor(constraint.mass(min(n, m), max(n, m))).to(plan)
+    if not (plan[links] == mass).all():
+        return "the mass of a link is wrong"
+    if (of_longer > 1).any():
+        return "a span of the longer text is in two links"
+    fewest, most = constraint.links(min(n, m), max(n, m))
+    if not fewest <= total <= most:
+        return f"{total} links instead of {fewest} to {most}"
+    if isinstance(constraint, OneTo) and not (of_shorter == constraint.k).all():
+        return "a span of the shorter text is not in exactly k links"
+    if isinstance(constraint, UpTo) and ((of_shorter > constraint.k).any() or (cost[links] >= constraint.below).any()):
+        return "a span of the shorter text is in more than k links, or a pair is not under `below`"
+    if isinstance(constraint, Exactly) and (of_shorter > 1).any():
+        return "a span is in two links"
+    return None
+
+
+def within_tolerance(solution: Solution, cost: Tensor, constraint: Constraint) -> bool:
+    return abs(float(solution.gap)) <= TOLERANCE * spread_of(cost, constraint)
+
+
+def by_assignment(cost: Tensor, constraint: Constraint) -> float | None:
+    """The optimal cost by scipy, through the paper's augmented problem; None if there is no solution."""
+    square = augmented(cost.double(), constraint)
+    try:
+        rows, columns = linear_sum_assignment(square.cost.numpy())
+    except ValueError:
+        return None
+    spans = (square.left[rows] >= 0) & (square.right[columns] >= 0)
+    assert not isinstance(constraint, Balanced)
+    mass = float(constraint.mass(min(cost.shape), max(cost.shape)))
+    return float((square.cost[rows, columns][spans] * mass).sum())
+
+
+def by_program(cost: Tensor, constraint: Constraint) -> float | None:
+    """The optimal cost by a linear program (HiGHS) written from the constraint's promise; None if it is infeasible."""
+    n, m = cost.shape
+    shift = constraint.below if isinstance(constraint, UpTo) else 0.0
+    values = cost.double().numpy().ravel() - shift
+    allowed = np.isfinite(values) & ((values < 0) | (not isinstance(constraint, UpTo)))
+    of_row, of_column = np.kron(np.eye(n), np.ones(m)), np.kron(np.ones(n), np.eye(m))
+    shorter, longer = (of_row, of_column) if n <= m else (of_column, of_row)
+    at_most: list[tuple[Array, Array]] = []
+    equal: list[tuple[Array, Array]] = []
+    mass = 1.0
+    if isinstance(constraint, Balanced):
+        equal = [(of_row, np.full(n, 1 / n)), (of_column, np.full(m, 1 / m))]
+    else:
+        mass = float(constraint.mass(min(n, m), max(n, m)))
+        at_most = [(longer, np.ones(len(longer)))]
+        if isinstance(constraint, Exactly):
+            at_most.append((shorter, np.ones(len(shorter))))
+            equal = [(np.ones((1, n * m)), np.array([float(constraint.k)]))]
+        else:
+            (equal if isinstance(constraint, OneTo) else at_most).append((shorter, np.full(len(shorter), constraint.k)))
+    tables = {}
+    for name, parts in (("ub", at_most), ("eq", equal)):
+        if parts:
+            tables[f"A_{name}"] = np.vstack([a for a, _ in parts])
+            tables[f"b_{name}"] = np.concatenate([b for _, b in parts])
+    result = linprog(
+        np.where(allowed, values, 0.0), **tables, bounds=[(0, None if ok else 0) for ok in allowed], method="highs"
+    )
+    return None if result.status == 2 else float(result.fun * mass)

@@ -1,0 +1,72 @@
+"""Imports point downwards, and nothing heavy loads before it is used."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import whymatch
+
+SOURCE = Path(whymatch.__file__).parent
+LAYERS = "transport text show matching datasets evaluation learning search serve cli".split()
+
+
+def layer_of(module: str) -> str | None:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[0] == "whymatch" else None
+
+
+def imports(file: Path) -> list[str]:
+    found = []
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found += [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file} imports relatively"
+            found.append(node.module or "")
+            found += [f"{node.module}.{name.name}" for name in node.names if node.module == "whymatch"]
+    return found
+
+
+@pytest.mark.parametrize("file", sorted(SOURCE.glob("*/**/*.py")), ids=lambda file: str(file.relative_to(SOURCE)))
+def test_imports_point_downwards(file: Path) -> None:
+    mine = LAYERS.index(file.relative_to(SOURCE).parts[0])
+    for module in imports(file):
+        layer = layer_of(module)
+        if layer is not None and not layer.startswith("__"):
+            assert LAYERS.index(layer) <= mine, f"{file} imports {module}, which is a layer above"
+
+
+def test_transport_knows_no_text() -> None:
+    allowed = {"torch", "numpy", "numba", "llvmlite", "triton", "whymatch"}
+    for file in (SOURCE / "transport").glob("**/*.py"):
+        for module in imports(file):
+            top = module.split(".")[0]
+            assert top in allowed or top in sys.stdlib_module_names, f"{file} imports {module}"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [sys.executable, "-c", "import sys, whymatch; print(*sys.modules)"],
+        [sys.executable, "-c", "import sys, whymatch; whymatch.Exactly(2); print(*sys.modules)"],
+        [sys.executable, "-X", "importtime", "-m", "whymatch", "--help"],
+    ],
+    ids=["import", "constraint", "help"],
+)
+def test_torch_loads_only_when_it_is_used(command: list[str]) -> None:
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "whymatch" in ran.stdout
+    modules = {word.split(".")[0] for word in (ran.stdout + ran.stderr).replace("|", " ").split()}
+    assert "whymatch" in modules
+    assert not modules & {"torch", "numba", "matplotlib", "transformers"}
+
+
+def test_every_public_name_can_be_had() -> None:
+    assert set(whymatch.__all__) == set(whymatch.HOMES)
+    for name in whymatch.__all__:
+        assert name in dir(whymatch)
+        assert getattr(whymatch, name) is not None
+    with pytest.raises(AttributeError, match="nothing_like_it"):
+        _ = whymatch.nothing_like_it

@@ -1,0 +1,200 @@
+"""Laws of exact solving: promises kept, optimal against references, the same whatever surrounds a problem."""
+
+import numpy as np
+import ot
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from whymatch import Balanced, Constraint, Exactly, OneTo, Status, UpTo, margin, pad, solve
+
+from tests.problems import (
+    by_assignment,
+    by_program,
+    constraints,
+    costs,
+    promise_broken,
+    spread_of,
+    within_tolerance,
+)
+
+FOUR = [Balanced(), OneTo(2), UpTo(2, below=0.1), Exactly(3)]
+CLEAR = 1e-6  # a margin above this is not rounding, for costs of about 1
+
+
+@given(cost=costs(), constraint=constraints())
+def test_the_promise_is_kept_and_proved_optimal_for_every_kind_of_cost(cost: torch.Tensor, constraint: Constraint) -> None:
+    solution = solve(cost, constraint, strict=False)
+    if solution.status == Status.OK:
+        assert promise_broken(solution.plan, cost, constraint) is None
+        assert within_tolerance(solution, cost, constraint)
+    else:
+        assert not solution.plan.any()
+        assert solution.cost.isnan()
+        assert solution.gap.isnan()
+
+
+@given(cost=costs(), constraint=constraints())
+def test_cost_and_feasibility_agree_with_a_linear_program(cost: torch.Tensor, constraint: Constraint) -> None:
+    spread = spread_of(cost, constraint)
+    if spread and not 1e-6 < spread < 1e6:
+        return  # HiGHS works with absolute tolerances
+    if not constraint.admits(min(cost.shape), max(cost.shape)):
+        return
+    expected = by_program(cost, constraint)
+    solution = solve(cost, constraint, strict=False)
+    assert (solution.status == Status.OK) == (expected is not None)
+    if expected is not None:
+        assert float(solution.cost) == pytest.approx(expected, abs=1e-7 * max(1.0, spread))
+
+
+@given(cost=costs(), constraint=constraints().filter(lambda c: not isinstance(c, Balanced)))
+def test_cost_and_feasibility_agree_with_scipy_on_the_augmented_problem(
+    cost: torch.Tensor, constraint: Constraint
+) -> None:
+    if not constraint.admits(min(cost.shape), max(cost.shape)) or spread_of(cost, constraint) > 1e290:
+        return
+    expected = by_assignment(cost, constraint)
+    solution = solve(cost, constraint, strict=False)
+    assert (solution.status == Status.OK) == (expected is not None)
+    if expected is not None:
+        assert float(solution.cost) == pytest.approx(expected, rel=1e-9, abs=1e-9 * spread_of(cost, constraint))
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (12, 7), (7, 12), (30, 20), (1, 9), (33, 64)])
+def test_balanced_agrees_with_pot(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    cost = rng.standard_normal(shape)
+    left, right = rng.dirichlet(np.ones(shape[0])), rng.dirichlet(np.ones(shape[1]))
+    for mass in (None, (torch.from_numpy(left), torch.from_numpy(right))):
+        a, b = (np.full(size, 1 / size) for size in shape) if mass is None else (left, right)
+        expected = ot.emd(a, b, cost)
+        solution = solve(torch.from_numpy(cost), Balanced(), mass=mass)
+        assert np.abs(solution.plan.numpy() - expected).max() < 1e-9
+        assert float(solution.cost) == pytest.approx((expected * cost).sum())
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 11])
+def test_exactly_k_agrees_with_pot(k: int) -> None:
+    cost = np.random.default_rng(k).uniform(0, 1, (11, 17))
+    expected = ot.partial.partial_wasserstein(np.ones(11), np.ones(17), cost, m=k)
+    solution = solve(torch.from_numpy(cost), Exactly(k))
+    assert np.abs(solution.plan.numpy() * k - expected).max() < 1e-9
+
+
+@given(seed=st.integers(0, 1000), n=st.integers(1, 12), extra=st.integers(0, 6))
+def test_a_planted_permutation_is_found(seed: int, n: int, extra: int) -> None:
+    rng = np.random.default_rng(seed)
+    right = rng.permutation(n + extra)[:n]
+    potentials = rng.standard_normal((n, 1))
+    cost = torch.from_numpy(potentials + rng.uniform(0.01, 1, (n, n + extra)))
+    cost[torch.arange(n), right] = torch.from_numpy(potentials[:, 0])
+    for constraint in (OneTo(1), Exactly(n)):
+        assert solve(cost, constraint).plan.argmax(dim=1).tolist() == right.tolist()
+
+
+@pytest.mark.parametrize("constraint", FOUR, ids=repr)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_padding_and_neighbours_change_nothing(constraint: Constraint, dtype: torch.dtype) -> None:
+    generator = torch.Generator().manual_seed(0)
+    alone = [torch.randn(int(n), int(m), generator=generator).to(dtype) for n, m in torch.randint(3, 20, (60, 2))]
+    alone[7][1, 1] = torch.nan
+    alone[11] = torch.empty(0, 5, dtype=dtype)
+    batch, sizes = pad(alone)
+    for b, (n, m) in enumerate(sizes.tolist()):
+        batch[b, n:], batch[b, :, m:] = torch.nan, -torch.inf
+    together = solve(batch, constraint, sizes=sizes)
+    assert together.status[7] == Status.INVALID
+    for b, cost in enumerate(alone):
+        n, m = cost.shape
+        single = solve(cost, constraint, strict=False)
+        assert torch.equal(together.plan[b, :n, :m], single.plan)
+        assert not together.plan[b, n:].any()
+        assert not together.plan[b, :, m:].any()
+        for left, right in zip(together[1:], single[1:], strict=True):
+            assert torch.equal(left[b].nan_to_num(-1), right.nan_to_num(-1))
+
+
+@given(cost=costs(), constraint=constraints())
+def test_swapping_the_texts_transposes_a_unique_plan(cost: torch.Tensor, constraint: Constraint) -> None:
+    if isinstance(constraint, UpTo) and constraint.k > 1 and cost.shape[0] == cost.shape[1]:
+        return  # the left text counts as the shorter one
+    here, there = solve(cost, constraint, strict=False), solve(cost.T, constraint, strict=False)
+    assert here.status == there.status
+    if here.status == Status.OK and margin(cost, constraint, here) > CLEAR * spread_of(cost, constraint):
+        assert torch.equal(here.plan, there.plan.T)
+
+
+@pytest.mark.parametrize("constraint", FOUR, ids=repr)
+def test_the_same_input_gives_the_same_plan_on_ties(constraint: Constraint) -> None:
+    cost = torch.randint(0, 2, (40, 6, 13), generator=torch.Generator().manual_seed(1)).float()
+    plans = [solve(cost, constraint).plan for _ in range(3)]
+    assert torch.equal(plans[0], plans[1])
+    assert torch.equal(plans[0], plans[2])
+
+
+@pytest.mark.parametrize("constraint", FOUR, ids=repr)
+def test_single_precision_finds_the_links_of_double_precision(constraint: Constraint) -> None:
+    cost = torch.randn(200, 9, 20, generator=torch.Generator().manual_seed(2))
+    single, double = solve(cost, constraint), solve(cost.double(), constraint)
+    assert single.plan.dtype == single.cost.dtype == single.gap.dtype == torch.float32
+    assert torch.equal(single.plan, double.plan.float())
+
+
+def test_half_precision_is_solved_as_it_is() -> None:
+    cost = torch.randn(4, 8, 8, generator=torch.Generator().manual_seed(3)).bfloat16()
+    assert torch.equal(solve(cost, Exactly(2)).plan, solve(cost.float(), Exactly(2)).plan.bfloat16())
+
+
+@pytest.mark.parametrize("constraint", FOUR, ids=repr)
+def test_a_layout_in_memory_changes_nothing(constraint: Constraint) -> None:
+    cost = torch.randn(9, 20, generator=torch.Generator().manual_seed(4))
+    strided = torch.stack([cost, cost], dim=-1)[..., 0]
+    assert torch.equal(solve(strided, constraint).plan, solve(cost, constraint).plan)
+
+
+def test_shifting_and_scaling_costs_moves_no_link() -> None:
+    cost = torch.randn(100, 7, 9, generator=torch.Generator().manual_seed(5)).double()
+    for constraint in (Balanced(), OneTo(1), Exactly(3)):
+        assert torch.equal(solve(cost, constraint).plan > 0, solve(cost * 1000 - 7, constraint).plan > 0)
+
+
+@pytest.mark.parametrize("constraint", [Balanced(), OneTo(1), UpTo(1), Exactly(5)], ids=repr)
+def test_the_papers_longest_document_is_solved(constraint: Constraint) -> None:
+    vectors = torch.nn.functional.normalize(torch.randn(3200, 32, generator=torch.Generator().manual_seed(6)), dim=1)
+    cost = -vectors[:1600] @ vectors[1600:].T
+    solution = solve(cost, constraint)
+    assert promise_broken(solution.plan, cost, constraint) is None
+    assert within_tolerance(solution, cost, constraint)
+
+
+def test_balanced_with_masses_of_every_size_stays_sparse_and_carries_them() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        n, m = rng.integers(1, 12, 2)
+        left, right = rng.dirichlet(np.full(n, 0.1)), rng.dirichlet(np.full(m, 0.1))
+        cost = torch.from_numpy(rng.integers(0, 3, (n, m)).astype(float))
+        solution = solve(cost, Balanced(), mass=(torch.from_numpy(left), torch.from_numpy(right)))
+        assert (solution.plan > 0).sum() <= n + m - 1
+        np.testing.assert_allclose(solution.plan.sum(dim=1), left, atol=1e-11)
+        np.testing.assert_allclose(solution.plan.sum(dim=0), right, atol=1e-11)
+        assert within_tolerance(solution, cost, Balanced())
+
+
+def test_equal_masses_given_as_numbers_leave_no_crumbs() -> None:
+    cost = torch.randn(50, 6, 6, generator=torch.Generator().manual_seed(8)).double()
+    thirds = torch.full((50, 6), 1 / 6, dtype=torch.float64)
+    given_masses, uniform = solve(cost, Balanced(), mass=(thirds, thirds)), solve(cost, Balanced())
+    assert torch.equal(given_masses.plan > 0, uniform.plan > 0)
+    assert ((uniform.plan > 0).sum(dim=(1, 2)) == 6).all()
+
+
+def test_the_gradient_of_the_cost_is_the_plan() -> None:
+    cost = torch.randn(3, 4, 6, generator=torch.Generator().manual_seed(9), dtype=torch.float64, requires_grad=True)
+    for constraint in (Balanced(), OneTo(1), UpTo(1), Exactly(2)):
+        assert torch.autograd.gradcheck(lambda c, rule=constraint: solve(c, rule).cost, cost)
+        single = cost.detach()[0].requires_grad_()
+        solution = solve(single, constraint)
+        solution.cost.backward()  # type: ignore[no-untyped-call]
+        assert single.grad is not None
+        assert torch.equal(single.grad, solution.plan)

@@ -1,0 +1,61 @@
+"""The path: every `Exactly(k)` at once."""
+
+import pytest
+import torch
+from hypothesis import given
+from whymatch import Exactly, Status, margin, pad, path, solve
+from whymatch.transport.solution import TOLERANCE
+
+from tests.problems import costs, spread_of
+
+
+@given(cost=costs())
+def test_every_k_equals_its_own_solve(cost: torch.Tensor) -> None:
+    whole = path(cost)
+    spread = spread_of(cost, Exactly(1))
+    for k in range(1, min(cost.shape) + 1):
+        alone = solve(cost, Exactly(k), strict=False)
+        assert whole.status[k - 1] == alone.status
+        if alone.status != Status.OK:
+            assert whole.cost[k - 1] == torch.inf
+            continue
+        mean = float((cost[whole.partner[k - 1] >= 0, whole.partner[k - 1][whole.partner[k - 1] >= 0]] / k).sum())
+        assert mean == pytest.approx(float(alone.cost), rel=1e-12, abs=1e-12 * spread)
+        assert abs(float(whole.gap[k - 1]) / k) <= TOLERANCE * spread
+        if margin(cost, Exactly(k), alone) > 1e-6 * spread:
+            linked = torch.nonzero(alone.plan)
+            assert whole.partner[k - 1][linked[:, 0]].tolist() == linked[:, 1].tolist()
+
+
+@given(cost=costs())
+def test_a_further_link_never_adds_less_than_the_last(cost: torch.Tensor) -> None:
+    increments = path(cost).increments
+    increments = increments[increments.isfinite()]
+    assert (increments.diff() >= -1e-12 * min(cost.shape) * spread_of(cost, Exactly(1))).all()
+
+
+def test_links_may_change_from_k_to_k_plus_one() -> None:
+    cost = torch.tensor([[0.0, 1.0], [1.0, 5.0]])
+    assert path(cost).partner.tolist() == [[0, -1], [1, 0]]
+    assert path(cost).cost.tolist() == [0.0, 2.0]
+    assert path(cost).increments.tolist() == [0.0, 2.0]
+
+
+def test_a_ragged_batch_with_a_bad_problem_equals_single_paths() -> None:
+    alone = [torch.randn(n, m, generator=torch.Generator().manual_seed(n)) for n, m in ((3, 7), (9, 5), (1, 1), (6, 6))]
+    batch, sizes = pad([*alone, torch.full((2, 2), torch.nan)])
+    together = path(batch, 6, sizes=sizes)
+    assert (together.status[-1] == Status.INVALID).all()
+    assert together.cost[-1].isnan().all()
+    for b, cost in enumerate(alone):
+        k = min(cost.shape)
+        assert torch.equal(together.cost[b, :k], path(cost).cost)
+        assert torch.equal(together.partner[b, :k, : len(cost)], path(cost).partner)
+        assert (together.cost[b, k:] == torch.inf).all()
+        assert (together.partner[b, k:] == -1).all()
+        assert (together.status[b, k:] == Status.INFEASIBLE).all()
+
+
+def test_an_empty_text_has_an_empty_path() -> None:
+    assert path(torch.empty(0, 4)).cost.shape == (0,)
+    assert path(torch.empty(0, 4), 2).status.tolist() == [Status.INFEASIBLE] * 2
