@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import hypothesis
+
 import whymatch
 
 hypothesis.settings.register_profile("whymatch", deadline=None, print_blob=True, derandomize=True)

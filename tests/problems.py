@@ -1,15 +1,18 @@
 """Problems that are hard to get right, problems whose answers are known, and checks of what a solution promises."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, linprog
 from torch import Tensor
+
 from whymatch import Balanced, Constraint, Exactly, OneTo, Solution, UpTo, augmented
 from whymatch.transport.solution import TOLERANCE
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]
 
 
 def gaussian(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -65,7 +68,7 @@ def rank_one(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 def products(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     """Costs (i + 1)(j + 1), for which shortest augmenting paths are as long as they can be."""
-    b, n, m = shape
+    _, n, m = shape
     return np.broadcast_to(np.outer(np.arange(1.0, n + 1), np.arange(1.0, m + 1)), shape).copy()
 
 

@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+
 import whymatch
 
 SOURCE = Path(whymatch.__file__).parent
-LAYERS = "transport text show matching datasets evaluation learning search serve cli".split()
+LAYERS = ["transport", "text", "show", "matching", "datasets", "evaluation", "learning", "search", "serve", "cli"]
 
 
 def layer_of(module: str) -> str | None:

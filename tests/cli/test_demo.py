@@ -6,11 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from whymatch import __version__
 from whymatch.cli import main
 
 
-def test_it_prints_the_counts_it_promises_and_draws_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_prints_the_counts_it_promises_and_draws_a_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     picture = tmp_path / "demo.png"
     assert main(["demo", "--picture", str(picture)]) == 0
     out = capsys.readouterr().out

@@ -4,9 +4,9 @@ import pytest
 import torch
 from hypothesis import given
 from scipy.optimize import linear_sum_assignment
-from whymatch import Balanced, Exactly, OneTo, UpTo, augmented, solve
 
 from tests.problems import costs
+from whymatch import Balanced, Exactly, OneTo, UpTo, augmented, solve
 
 
 def links_of(problem: tuple[torch.Tensor, torch.Tensor, torch.Tensor]) -> int:

@@ -6,7 +6,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from whymatch import Balanced, Constraint, Exactly, OneTo, Status, UpTo, margin, pad, solve
 
 from tests.problems import (
     by_assignment,
@@ -17,13 +16,16 @@ from tests.problems import (
     spread_of,
     within_tolerance,
 )
+from whymatch import Balanced, Constraint, Exactly, OneTo, Status, UpTo, margin, pad, solve
 
 FOUR = [Balanced(), OneTo(2), UpTo(2, below=0.1), Exactly(3)]
 CLEAR = 1e-6  # a margin above this is not rounding, for costs of about 1
 
 
 @given(cost=costs(), constraint=constraints())
-def test_the_promise_is_kept_and_proved_optimal_for_every_kind_of_cost(cost: torch.Tensor, constraint: Constraint) -> None:
+def test_the_promise_is_kept_and_proved_optimal_for_every_kind_of_cost(
+    cost: torch.Tensor, constraint: Constraint
+) -> None:
     solution = solve(cost, constraint, strict=False)
     if solution.status == Status.OK:
         assert promise_broken(solution.plan, cost, constraint) is None

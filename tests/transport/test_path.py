@@ -3,10 +3,10 @@
 import pytest
 import torch
 from hypothesis import given
-from whymatch import Exactly, Status, margin, pad, path, solve
-from whymatch.transport.solution import TOLERANCE
 
 from tests.problems import costs, spread_of
+from whymatch import Exactly, Status, margin, pad, path, solve
+from whymatch.transport.solution import TOLERANCE
 
 
 @given(cost=costs())

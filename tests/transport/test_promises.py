@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from whymatch import Balanced, Constraint, Exactly, OneTo, Status, UpTo, solve
-from whymatch.transport.solution import TOLERANCE
 
 from tests.problems import FAMILIES, spread_of
+from whymatch import Balanced, Constraint, Exactly, OneTo, Status, UpTo, solve
+from whymatch.transport.solution import TOLERANCE
 
 PROBLEMS = 100_000 // 8  # for each of four constraints in two precisions
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import torch
+
 from whymatch import Balanced, Constraint, Exactly, OneTo, Status, UpTo, pad, path, solve
 
 NAN, INF = torch.nan, torch.inf

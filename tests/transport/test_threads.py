@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+
 from whymatch import Balanced, Constraint, Exactly, OneTo, UpTo, solve
 from whymatch.transport.kernels.threads import spread
 

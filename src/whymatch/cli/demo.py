@@ -47,7 +47,9 @@ def run(settings: argparse.Namespace) -> None:
         links = int((solution.plan > 0).sum())
         fewest, most = constraint.links(min(n, m), max(n, m))
         promise = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-        rows.append([repr(constraint), paper_name, promise, f"{links}", f"{links / (n * m):.1%}", f"{solution.gap:.0e}"])
+        rows.append(
+            [repr(constraint), paper_name, promise, f"{links}", f"{links / (n * m):.1%}", f"{solution.gap:.0e}"]
+        )
         plans[f"{constraint}\n{links} links"] = solution.plan.tolist()
     print(f"A synthetic problem: {n} spans on the left, {m} on the right, {n * m} pairs that could be linked.\n")
     print(table(["constraint", "in the paper", "promised links", "links", "of all pairs", "gap to optimum"], rows))

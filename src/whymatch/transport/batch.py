@@ -57,7 +57,7 @@ class Batch:
 
 
 def as_batch(cost: Any, sizes: Any = None) -> Batch:
-    """Checks what the caller gave: a matrix (n, m), or a batch (batch, n, m) with sizes (batch, 2) where it is ragged."""
+    """Checks what the caller gave: a matrix (n, m), or a batch (batch, n, m) with sizes (batch, 2) if it is ragged."""
     cost = torch.as_tensor(cost)
     if not cost.is_floating_point():
         raise TypeError(f"Costs must be floating-point numbers, got {cost.dtype}. Convert them with cost.float().")
@@ -80,7 +80,9 @@ def as_batch(cost: Any, sizes: Any = None) -> Batch:
     wrong = np.flatnonzero(((sizes < 0) | (sizes > shape)).any(axis=1))
     if len(wrong):
         b = int(wrong[0])
-        raise ValueError(f"Problem {b} has sizes {tuple(sizes[b].tolist())}, but its costs are {shape[0]} × {shape[1]}.")
+        raise ValueError(
+            f"Problem {b} has sizes {tuple(sizes[b].tolist())}, but its costs are {shape[0]} × {shape[1]}."
+        )
     return Batch(cost, sizes, single)
 
 

@@ -21,7 +21,7 @@ def check_k(name: str, k: object) -> None:
 
 @dataclass(frozen=True)
 class Balanced:
-    """Every span carries its mass, 1/n or 1/m unless told otherwise, in at most n + m - 1 links (the paper's vanilla OT)."""
+    """Every span carries its mass, 1/n or 1/m unless given, in at most n + m - 1 links: the paper's vanilla."""
 
     def admits(self, shorter: Sizes, longer: Sizes) -> Sizes:
         """Whether texts of these sizes can keep the promise."""
@@ -63,10 +63,10 @@ class OneTo:
 
 @dataclass(frozen=True)
 class UpTo:
-    """Only pairs that cost less than `below`, at most `k` for a span of the shorter text and one for a span of the longer.
+    """Pairs that cost less than `below`: at most `k` for a span of the shorter text, one for a span of the longer.
 
-    The paper's relaxed one-to-k. The left text counts as the shorter one where both are equally long. 0 suits negative
-    cosine, 0.5 suits cosine distance.
+    The paper's relaxed one-to-k. Where both texts are equally long, the left one counts as the shorter. A `below` of 0,
+    the paper's, suits negative cosine; 0.5 suits cosine distance.
     """
 
     k: int = 1

@@ -38,7 +38,7 @@ def solve(
     if mass is not None and not isinstance(constraint, Balanced):
         raise ValueError(f"Only Balanced() takes masses, got {constraint}, whose links all have the same mass.")
     costs = batch.values()
-    plan = np.zeros_like(costs)
+    plan = np.zeros(costs.shape, costs.dtype)  # not zeros_like: these pages stay untouched until a thread needs them
     value, gap = np.full((2, len(costs)), np.nan)
     status = np.where(constraint.admits(batch.shorter, batch.longer), Status.OK, Status.INFEASIBLE)
     if isinstance(constraint, Balanced):
@@ -55,14 +55,14 @@ def solve(
         refuse(batch, constraint, status)
     solution = Solution(*batch.give_back(plan, value, gap, status))
     if batch.cost.requires_grad and torch.is_grad_enabled():
-        costs = batch.cost[0] if batch.single else batch.cost
-        solution = solution._replace(cost=envelope(costs, solution.cost, solution.plan))
+        wanted = batch.cost[0] if batch.single else batch.cost
+        solution = solution._replace(cost=envelope(wanted, solution.cost, solution.plan))
     return solution
 
 
 def refuse(batch: Batch, constraint: Constraint, status: np.ndarray) -> None:
     """Raises for the first problem that has no solution, with the reason and what to do."""
-    for b in np.flatnonzero(status != Status.OK):
+    for b in np.flatnonzero(status != Status.OK).tolist():
         n, m = batch.sizes[b].tolist()
         if bad := batch.bad_cost(b):
             reason = bad
@@ -71,5 +71,7 @@ def refuse(batch: Batch, constraint: Constraint, status: np.ndarray) -> None:
         elif not constraint.admits(min(n, m), max(n, m)):
             reason = constraint.advice(n, m)
         else:
-            reason = f"+inf forbids so many pairs that no alignment keeps {constraint}. Use UpTo(1) to allow fewer links."
+            reason = (
+                f"+inf forbids so many pairs that no alignment keeps {constraint}. Use UpTo(1) to allow fewer links."
+            )
         raise ValueError(reason if batch.single else f"Problem {b}: {reason}")

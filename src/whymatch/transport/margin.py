@@ -31,7 +31,7 @@ def margin(
     best = solve(costs, constraint, sizes=limits, mass=None if masses is None else (masses[0], masses[1]))
     margins = torch.where(best.status == Status.OK, torch.inf, torch.nan).to(costs)
     links = torch.nonzero(solution.plan[None] if batch.single else solution.plan)
-    for some in links.split(max(1, AT_ONCE // max(1, costs.shape[1] * costs.shape[2]))):
+    for some in torch.split(links, max(1, AT_ONCE // max(1, costs.shape[1] * costs.shape[2]))):
         b, i, j = some.unbind(dim=1)
         without = costs[b]
         without[torch.arange(len(b)), i, j] = torch.inf

@@ -26,27 +26,29 @@ def even(batch: Batch) -> Masses:
     step = np.maximum(np.gcd(n, m), 1)
     supply = np.repeat((m // step)[:, None], batch.cost.shape[1], axis=1)
     demand = np.repeat((n // step)[:, None], batch.cost.shape[2], axis=1)
-    return Masses(supply, demand, step / np.maximum(n * m, 1), np.full(len(n), True))
+    return Masses(supply, demand, unit=step / np.maximum(n * m, 1), valid=np.full(len(n), True))
 
 
 def given(batch: Batch, left: Any, right: Any) -> Masses:
-    """The caller's masses, rounded to whole units; the right ones scaled to the left total."""
-    sides = []
-    for name, masses, side in (("left", left, 0), ("right", right, 1)):
-        masses = torch.as_tensor(masses).detach().cpu().double().numpy()
-        expected = batch.cost.shape[1 + side : 2 + side] if batch.single else batch.cost.shape[: 2 + side : 1 + side]
-        if masses.shape != tuple(expected):
-            raise ValueError(f"The {name} mass must have shape {tuple(expected)} for these costs, got {masses.shape}.")
-        masses = np.atleast_2d(masses)
-        padding = np.arange(masses.shape[1]) >= batch.sizes[:, side, None]
-        sides.append(np.where(padding, 0.0, masses))
+    """The caller's masses; the right ones are scaled to the left total."""
+    sides = one_side(batch, "left", 0, left), one_side(batch, "right", 1, right)
     totals = np.stack([masses.sum(axis=1) for masses in sides])
-    positive = np.logical_and.reduce([np.isfinite(masses).all(axis=1) & (masses >= 0).all(axis=1) for masses in sides])
-    with np.errstate(invalid="ignore"):
-        agree = np.abs(totals[0] - totals[1]) <= AGREE * totals.max(axis=0)
-    valid = positive & agree & np.isfinite(totals).all(axis=0) & (totals > 0).all(axis=0)
-    units = [whole(masses, total, valid) for masses, total in zip(sides, totals, strict=True)]
-    return Masses(*units, unit=totals[0] / GRID, valid=valid)
+    low, high = totals.min(axis=0), totals.max(axis=0)
+    valid = (low > 0) & (high < np.inf) & (low >= high * (1 - AGREE))
+    valid &= (sides[0] >= 0).all(axis=1) & (sides[1] >= 0).all(axis=1)
+    supply, demand = (whole(masses, total, valid) for masses, total in zip(sides, totals, strict=True))
+    return Masses(supply, demand, unit=totals[0] / GRID, valid=valid)
+
+
+def one_side(batch: Batch, name: str, side: int, masses: Any) -> np.ndarray:
+    """The masses of one side, checked, as (batch, spans) with nothing on the padding."""
+    count, spans = len(batch.cost), batch.cost.shape[1 + side]
+    expected = (spans,) if batch.single else (count, spans)
+    values = torch.as_tensor(masses).detach().cpu().double().numpy()
+    if values.shape != expected:
+        raise ValueError(f"The {name} mass must have shape {expected} for these costs, got {values.shape}.")
+    padding = np.arange(spans) >= batch.sizes[:, side, None]
+    return np.where(padding, 0.0, values.reshape(count, spans))
 
 
 def whole(masses: np.ndarray, total: np.ndarray, valid: np.ndarray) -> np.ndarray:

@@ -12,8 +12,8 @@ from whymatch.transport.solution import Path, Status
 def path(cost: Tensor, max_k: int | None = None, *, sizes: Tensor | None = None) -> Path:
     """The cheapest 1, 2, …, `max_k` links (as many as the shorter text has spans, unless told), and their total costs.
 
-    What each further link adds never falls: the bend in `path(cost).increments` is the way to choose k. Links may change
-    from k to k + 1. A k that a problem has no links for costs +inf; a single matrix with NaN or -inf raises.
+    What each further link adds never falls: a bend in `path(cost).increments` is a good k. The links may change from k
+    to k + 1. A k that a problem has no links for costs +inf; a single matrix with NaN or -inf raises.
     """
     batch = as_batch(cost, sizes)
     if max_k is None:
@@ -28,5 +28,4 @@ def path(cost: Tensor, max_k: int | None = None, *, sizes: Tensor | None = None)
     spread(solve_path, batch.work, batch.values(), batch.sizes, partner, value, gap, status)
     if batch.single and (status == Status.INVALID).any():
         raise ValueError(batch.bad_cost(0))
-    value, partner, gap, status = batch.give_back(value, partner, gap, status)
-    return Path(value, partner, gap, status)
+    return Path(*batch.give_back(value, partner, gap, status))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 TOLERANCE = 1e-12
-"""An optimality gap is within tolerance at or under this share of the range of the costs (`UpTo`: of those under `below`)."""
+"""A gap within this share of the range of the costs is rounding. For `UpTo` the range ends at `below`."""
 
 
 class Status(IntEnum):

@@ -1,6 +1,6 @@
-"""The compiled loops over a batch: copy a problem, solve it, certify it, write it out.
+"""The kernels: each walks over a batch, copies a problem, solves it, certifies it and writes it out.
 
-Each problem sees only its own rows and columns, so that neither padding nor a neighbour can change its result by a bit.
+A problem sees only its own rows and columns, so that neither padding nor a neighbour can change its result by one bit.
 """
 
 from typing import TypeAlias
@@ -28,7 +28,7 @@ def measure(cost: Costs, n: int, m: int) -> tuple[bool, float, float]:
     for i in range(n):
         row = cost[i][:m]
         for j in range(m):
-            x = np.float64(row[j])
+            x = float(row[j])
             wrong += not x > -INF
             wide += (x > HUGE) & (x < INF)
             low = smaller(low, x)
@@ -36,21 +36,25 @@ def measure(cost: Costs, n: int, m: int) -> tuple[bool, float, float]:
 
 
 @step
-def clean(
-    cost: Costs, n: int, m: int, turned: bool, below: float, zero: float, scale: float, buffer: Floats
-) -> Floats:
-    """(cost - zero) * scale where the cost is under `below`, else +inf; with right spans as rows where `turned`."""
+def load(cost: Costs, n: int, m: int, turned: bool, below: float, buffer: Floats) -> tuple[bool, Floats, float]:
+    """Whether the costs are valid, a clean copy of them, and the scale it is in.
+
+    `below` becomes 0 and what does not cost less is forbidden; without a `below` (+inf) the smallest cost becomes 0.
+    Where `turned`, right spans are the rows.
+    """
+    valid, low, scale = measure(cost, n, m)
+    zero = (below if below < INF else low) * scale
     c = buffer[: n * m].reshape((m, n) if turned else (n, m))
     for i in range(n):
         row = cost[i][:m]
         for j in range(m):
-            x = np.float64(row[j])
-            x = x * scale - zero * scale if x < below else INF
+            x = float(row[j])
+            x = x * scale - zero if x < below else INF
             if turned:
                 c[j, i] = x
             else:
                 c[i, j] = x
-    return c
+    return valid, c, scale
 
 
 @step
@@ -67,6 +71,7 @@ def bound(c: Floats, units: int, ceiling: float, v: Floats) -> float:
 
 @step
 def bound_exactly(c: Floats, k: int, price: float, v: Floats) -> float:
+    """The same for k links in all: n - k rows are left out, at the price of the last link."""
     return bound(c, 1, price, v) - (c.shape[0] - k) * price
 
 
@@ -91,27 +96,17 @@ def solve_links(
     rule: int, k: int, below: float,
     cost: Costs, sizes: Ints, share: Floats, plan: Costs, value: Floats, gap: Floats, status: Ints,
 ) -> None:  # fmt: skip
-    """`OneTo(k)`, `UpTo(k, below)` or `Exactly(k)`, for each problem whose status is ok; `share` is the mass of a link."""
-    longest = max(cost.shape[1], cost.shape[2])
-    w = workspace(longest, longest)
+    """`OneTo(k)`, `UpTo(k, below)` or `Exactly(k)` for each problem whose status is ok; a link has the mass `share`."""
+    w = workspace(max(cost.shape[1], cost.shape[2]))
     buffer = np.empty(cost.shape[1] * cost.shape[2])
     for b in range(cost.shape[0]):
         n, m = sizes[b]
-        problem = cost[b]
-        valid, low, scale = measure(problem, n, m)
+        turned = n > m
+        valid, c, scale = load(cost[b], n, m, turned, below, buffer)
         if not valid:
             status[b] = INVALID
         if status[b] != OK:
             continue
-        if not low < below:  # no pair may be linked
-            if rule == UP_TO:
-                value[b] = gap[b] = 0.0
-            else:
-                status[b] = INFEASIBLE
-            continue
-        turned = n > m
-        zero = below if rule == UP_TO else low
-        c = clean(problem, n, m, turned, below, zero, scale, buffer)
         found, least = optimal_links(c, rule, k, w)
         if not found:
             status[b] = INFEASIBLE
@@ -122,7 +117,7 @@ def solve_links(
             if i >= 0:
                 left, right = (j, i) if turned else (i, j)
                 plan[b, left, right] = share[b]
-                total += (problem[left, right] - (below if rule == UP_TO else 0.0)) * share[b]
+                total += (cost[b, left, right] - (below if rule == UP_TO else 0.0)) * share[b]
                 shifted += c[i, j]
         value[b] = total
         gap[b] = (shifted - least) * share[b] / scale
@@ -131,23 +126,19 @@ def solve_links(
 @kernel
 def solve_path(cost: Costs, sizes: Ints, partner: Ints, value: Floats, gap: Floats, status: Ints) -> None:
     """`Exactly(k)` for every k of each problem; `partner` holds -1, `value` +inf and `status` infeasible on entry."""
-    longest = max(cost.shape[1], cost.shape[2])
-    w = workspace(longest, longest)
+    w = workspace(max(cost.shape[1], cost.shape[2]))
     buffer = np.empty(cost.shape[1] * cost.shape[2])
     for b in range(cost.shape[0]):
         n, m = sizes[b]
-        problem = cost[b]
-        valid, low, scale = measure(problem, n, m)
+        turned = n > m
+        valid, c, scale = load(cost[b], n, m, turned, INF, buffer)
         if not valid:
             for k in range(value.shape[1]):
                 status[b, k], value[b, k] = INVALID, np.nan
-        if not valid or low == INF:
             continue
-        turned = n > m
-        c = clean(problem, n, m, turned, INF, low, scale, buffer)
         no_links(c, w)
         price = 0.0
-        for k in range(1, min(c.shape[0], value.shape[1]) + 1):
+        for k in range(min(c.shape[0], value.shape[1])):
             price = one_more_link(c, price, w)
             if price == INF:
                 break
@@ -156,12 +147,12 @@ def solve_path(cost: Costs, sizes: Ints, partner: Ints, value: Floats, gap: Floa
                 i = w.owner[j]
                 if i >= 0:
                     left, right = (j, i) if turned else (i, j)
-                    partner[b, k - 1, left] = right
-                    total += problem[left, right]
+                    partner[b, k, left] = right
+                    total += cost[b, left, right]
                     shifted += c[i, j]
-            value[b, k - 1] = total
-            gap[b, k - 1] = (shifted - bound_exactly(c, k, price, w.v)) / scale
-            status[b, k - 1] = OK
+            value[b, k] = total
+            gap[b, k] = (shifted - bound_exactly(c, k + 1, price, w.v)) / scale
+            status[b, k] = OK
 
 
 @kernel
@@ -169,50 +160,42 @@ def solve_masses(
     cost: Costs, sizes: Ints, supply: Ints, demand: Ints, unit: Floats,
     plan: Costs, value: Floats, gap: Floats, status: Ints,
 ) -> None:  # fmt: skip
-    """`Balanced()` for each problem whose status is ok: whole units of mass `unit`, as many on the left as on the right."""
-    n_max, m_max = cost.shape[1:]
-    longest = max(n_max, m_max)
-    w = workspace(longest, longest)
-    buffer = np.empty(n_max * m_max)
-    units, holders = np.empty(n_max * m_max, np.int64), np.empty(n_max * m_max, np.int64)
+    """`Balanced()` for each problem whose status is ok: as many units of mass `unit` on the left as on the right."""
+    area, longest = cost.shape[1] * cost.shape[2], max(cost.shape[1], cost.shape[2])
+    w = workspace(longest)
+    buffer, units, holders = np.empty(area), np.empty(area, np.int64), np.empty(area, np.int64)
     held, stock = np.empty(longest, np.int64), np.empty(longest, np.int64)
     for b in range(cost.shape[0]):
         n, m = sizes[b]
-        problem = cost[b]
-        valid, low, scale = measure(problem, n, m)
+        turned = n < m  # fewer paths break when the longer side sends
+        valid, c, scale = load(cost[b], n, m, turned, INF, buffer)
         if not valid:
             status[b] = INVALID
-        elif low == INF:
-            status[b] = INFEASIBLE
         if status[b] != OK:
             continue
-        turned = n < m  # fewer paths break when the longer side sends
-        c = clean(problem, n, m, turned, INF, low, scale, buffer)
         rows, columns = c.shape
         sent, taken = (demand[b], supply[b]) if turned else (supply[b], demand[b])
-        whole = 0
-        for i in range(rows):
-            stock[i] = sent[i]
-            whole += sent[i]
         for j in range(columns):
             w.spare[j] = taken[j]
+        everything = 0
+        for i in range(rows):
+            stock[i] = sent[i]
+            everything += sent[i]
         shape = (columns, rows)
         flow = Flow(units[: n * m].reshape(shape), holders[: n * m].reshape(shape), held[:columns])
         if not transport(c, stock, flow, w):
             status[b] = INFEASIBLE
             continue
-        crumb = CRUMB * whole
         total = shifted = 0.0
         for j in range(columns):
             shifted -= taken[j] * w.v[j]
-            for t in range(held[j]):
+            for t in range(flow.held[j]):
                 i = flow.holders[j, t]
                 shifted += c[i, j] * flow.units[j, i]
-                if flow.units[j, i] > crumb:
+                if flow.units[j, i] > CRUMB * everything:
                     left, right = (j, i) if turned else (i, j)
-                    mass = flow.units[j, i] * unit[b]
-                    plan[b, left, right] = mass
-                    total += problem[left, right] * mass
+                    plan[b, left, right] = flow.units[j, i] * unit[b]
+                    total += cost[b, left, right] * (flow.units[j, i] * unit[b])
         for i in range(rows):
             if sent[i] > 0:
                 shifted -= sent[i] * lowest(c[i], w.v)

@@ -1,7 +1,19 @@
 """Optimal links: each column in at most one link, each row in a given number of them, or a given number in all."""
 
 from whymatch.transport.kernels.cpu.steps import (
-    INF, Floats, Work, begin, first, hand_on, lowest, nearest, relax, reprice, settle, smaller, step,
+    INF,
+    Floats,
+    Work,
+    begin,
+    first,
+    hand_on,
+    lowest,
+    nearest,
+    relax,
+    reprice,
+    settle,
+    smaller,
+    step,
 )  # fmt: skip
 
 BIDS = 8  # how often rows may push each other off a column before shortest paths take over
@@ -48,10 +60,10 @@ def bid(c: Floats, ceiling: float, w: Work) -> int:
 
 @step
 def search(c: Floats, start: int, ceiling: float, w: Work) -> tuple[bool, int]:
-    """Finds the shortest way to give row `start` one more unit; returns whether there is one, and the column to hand on.
+    """Finds the shortest way to give row `start` one more unit: whether there is one, and the column to hand on.
 
-    A way ends in a free column, or in a row that had rather be left out: then the column it gives up is handed on, -1 if
-    that row is `start` itself.
+    A way ends in a free column, or in a row that had rather be left out. Such a row hands on the column it gives up,
+    none (-1) if it is `start` itself.
     """
     n, m = c.shape
     begin(n, m, w)
@@ -114,6 +126,7 @@ def assign(c: Floats, units: int, ceiling: float, w: Work) -> bool:
 
 @step
 def no_links(c: Floats, w: Work) -> None:
+    """The start: no link, and every column knows its cheapest row."""
     n, m = c.shape
     for j in range(m):
         w.v[j], w.owner[j], w.spare[j], w.near[j], w.source[j] = 0.0, -1, 1, INF, -1

@@ -8,7 +8,18 @@ from typing import NamedTuple
 import numpy as np
 
 from whymatch.transport.kernels.cpu.steps import (
-    INF, Floats, Ints, Work, begin, lowest, nearest, relax, reprice, settle, smaller, step,
+    INF,
+    Floats,
+    Ints,
+    Work,
+    begin,
+    lowest,
+    nearest,
+    relax,
+    reprice,
+    settle,
+    smaller,
+    step,
 )  # fmt: skip
 
 
@@ -86,7 +97,7 @@ def push(start: int, j: int, supply: Ints, flow: Flow, w: Work) -> bool:
 
 @step
 def send(c: Floats, start: int, supply: Ints, flow: Flow, w: Work) -> bool:
-    """Sends units out of row `start` along shortest paths, until it has none or a path breaks; False if there is no path."""
+    """Sends units out of row `start` along shortest paths until it has none or a path breaks; False if none is left."""
     n, m = c.shape
     begin(n, m, w)
     w.reach[start] = 0.0
@@ -140,7 +151,7 @@ def untangle(flow: Flow) -> None:
 
 @step
 def is_forest(flow: Flow, degree: Ints) -> bool:
-    """Takes leaves off until none is left; `degree` is then positive just for the rows and columns (n + j) on cycles."""
+    """Takes off leaves until there are none; rows i and columns n + j whose `degree` is then not 0 are on cycles."""
     m, n = flow.units.shape
     partners = np.zeros(n + m, np.int64)  # of each vertex, combined by exclusive or: a leaf's value is its partner
     links = 0

@@ -54,21 +54,16 @@ class Work(NamedTuple):
 
 
 @step
-def workspace(n: int, m: int) -> Work:
-    def floats(size):
-        return np.empty(size)
-
-    def ints(size):
-        return np.empty(size, np.int64)
-
+def workspace(size: int) -> Work:
+    """Memory for problems of up to `size` rows and columns."""
+    floats, ints = np.empty((7, size)), np.empty((7, size), np.int64)
     return Work(
-        u=floats(n), v=floats(m), owner=ints(m), spare=ints(m), distance=floats(m), parent=ints(m), open=floats(m),
-        settled=ints(m), spent=floats(m), entry=ints(n), reach=floats(n), waiting=ints(n), near=floats(m), source=ints(m),
+        u=floats[0], v=floats[1], distance=floats[2], open=floats[3], spent=floats[4], reach=floats[5], near=floats[6],
+        owner=ints[0], spare=ints[1], parent=ints[2], settled=ints[3], entry=ints[4], waiting=ints[5], source=ints[6],
     )  # fmt: skip
 
 
-@intrinsic
-def smaller(typing: Any, a: Any, b: Any) -> Any:
+def minimum(typing: Any, a: Any, b: Any) -> Any:
     """The smaller of two floats, in a form that LLVM vectorises; Python's `min` would leave a loop scalar."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -77,6 +72,9 @@ def smaller(typing: Any, a: Any, b: Any) -> Any:
         return builder.call(function, arguments, fastmath=("nnan", "nsz"))
 
     return types.float64(types.float64, types.float64), generate
+
+
+smaller = cast(Callable[[float, float], float], intrinsic(minimum))
 
 
 # ---- steps on one row of c ----
@@ -128,6 +126,7 @@ def nearest(m: int, best: float, w: Work) -> int:
 
 @step
 def begin(n: int, m: int, w: Work) -> None:
+    """Forgets the last search."""
     for j in range(m):
         w.distance[j] = INF
         w.open[j] = w.v[j]
@@ -137,6 +136,7 @@ def begin(n: int, m: int, w: Work) -> None:
 
 @step
 def settle(j: int, d: float, count: int, w: Work) -> None:
+    """Fixes the distance of column j, the `count`-th so far."""
     w.settled[count] = j
     w.spent[count] = d
     w.distance[j] = INF
@@ -155,7 +155,7 @@ def reprice(n: int, d: float, count: int, w: Work) -> None:
 
 @step
 def hand_on(j: int, w: Work) -> int:
-    """Gives column j to the row before it, that row's old column to the row before that, …; returns the path's start."""
+    """Gives column j to the row before it, that row's old column to the row before that, …; returns the first row."""
     w.spare[j] = 0
     while True:
         i = w.parent[j]
