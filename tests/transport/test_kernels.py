@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from whymatch.transport.kernels.cpu.masses import Flow, untangle
 
 

@@ -10,7 +10,20 @@ from numpy.typing import NDArray
 
 from whymatch.transport.kernels.cpu.links import assign, no_links, one_more_link
 from whymatch.transport.kernels.cpu.masses import Flow, transport
-from whymatch.transport.kernels.cpu.steps import INF, Floats, Ints, Work, kernel, lowest, smaller, step, workspace
+from whymatch.transport.kernels.cpu.steps import (
+    INF,
+    OWNER,
+    SPARE,
+    Floats,
+    Ints,
+    V,
+    Work,
+    kernel,
+    lowest,
+    smaller,
+    step,
+    workspace,
+)  # fmt: skip
 from whymatch.transport.solution import Status
 
 Costs: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
@@ -77,7 +90,7 @@ def bound_exactly(c: Floats, k: int, price: float, v: Floats) -> float:
 
 @step
 def optimal_links(c: Floats, rule: int, k: int, w: Work) -> tuple[bool, float]:
-    """Leaves the optimal links in `w.owner`; returns whether there are any, and a lower bound on their cost."""
+    """Leaves the optimal links as OWNERs; returns whether there are any, and a lower bound on their cost."""
     if rule == EXACTLY:
         no_links(c, w)
         price = 0.0
@@ -85,10 +98,10 @@ def optimal_links(c: Floats, rule: int, k: int, w: Work) -> tuple[bool, float]:
             price = one_more_link(c, price, w)
             if price == INF:
                 return False, INF
-        return True, bound_exactly(c, k, price, w.v)
+        return True, bound_exactly(c, k, price, w.real[V])
     ceiling = 0.0 if rule == UP_TO else INF
     k = min(k, c.shape[1])  # no row can have more links than there are columns
-    return assign(c, k, ceiling, w), bound(c, k, ceiling, w.v)
+    return assign(c, k, ceiling, w), bound(c, k, ceiling, w.real[V])
 
 
 @kernel
@@ -113,7 +126,7 @@ def solve_links(
             continue
         total = shifted = 0.0
         for j in range(c.shape[1]):
-            i = w.owner[j]
+            i = w.whole[OWNER, j]
             if i >= 0:
                 left, right = (j, i) if turned else (i, j)
                 plan[b, left, right] = share[b]
@@ -144,14 +157,14 @@ def solve_path(cost: Costs, sizes: Ints, partner: Ints, value: Floats, gap: Floa
                 break
             total = shifted = 0.0
             for j in range(c.shape[1]):
-                i = w.owner[j]
+                i = w.whole[OWNER, j]
                 if i >= 0:
                     left, right = (j, i) if turned else (i, j)
                     partner[b, k, left] = right
                     total += cost[b, left, right]
                     shifted += c[i, j]
             value[b, k] = total
-            gap[b, k] = (shifted - bound_exactly(c, k + 1, price, w.v)) / scale
+            gap[b, k] = (shifted - bound_exactly(c, k + 1, price, w.real[V])) / scale
             status[b, k] = OK
 
 
@@ -176,7 +189,7 @@ def solve_masses(
         rows, columns = c.shape
         sent, taken = (demand[b], supply[b]) if turned else (supply[b], demand[b])
         for j in range(columns):
-            w.spare[j] = taken[j]
+            w.whole[SPARE, j] = taken[j]
         everything = 0
         for i in range(rows):
             stock[i] = sent[i]
@@ -188,7 +201,7 @@ def solve_masses(
             continue
         total = shifted = 0.0
         for j in range(columns):
-            shifted -= taken[j] * w.v[j]
+            shifted -= taken[j] * w.real[V, j]
             for t in range(flow.held[j]):
                 i = flow.holders[j, t]
                 shifted += c[i, j] * flow.units[j, i]
@@ -198,6 +211,6 @@ def solve_masses(
                     total += cost[b, left, right] * (flow.units[j, i] * unit[b])
         for i in range(rows):
             if sent[i] > 0:
-                shifted -= sent[i] * lowest(c[i], w.v)
+                shifted -= sent[i] * lowest(c[i], w.real[V])
         value[b] = total
         gap[b] = shifted * unit[b] / scale

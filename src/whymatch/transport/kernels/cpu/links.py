@@ -1,8 +1,20 @@
 """Optimal links: each column in at most one link, each row in a given number of them, or a given number in all."""
 
 from whymatch.transport.kernels.cpu.steps import (
+    DISTANCE,
+    ENTRY,
     INF,
+    NEAR,
+    OPEN,
+    OWNER,
+    PARENT,
+    REACH,
+    SOURCE,
+    SPARE,
+    WAITING,
     Floats,
+    U,
+    V,
     Work,
     begin,
     first,
@@ -33,25 +45,25 @@ def bid(c: Floats, ceiling: float, w: Work) -> int:
     for newcomer in range(c.shape[0]):
         i = newcomer
         for bids in range(BIDS):
-            best = lowest(c[i], w.v)
+            best = lowest(c[i], w.real[V])
             if best >= ceiling and ceiling < INF:
-                w.u[i] = ceiling
+                w.real[U, i] = ceiling
                 break
-            j = first(c[i], w.v, best)
-            price, w.v[j] = w.v[j], -INF
-            second = min(lowest(c[i], w.v), ceiling)
-            w.v[j] = price
+            j = first(c[i], w.real[V], best)
+            price, w.real[V, j] = w.real[V, j], -INF
+            second = min(lowest(c[i], w.real[V]), ceiling)
+            w.real[V, j] = price
             outbid = i
             if second < INF:
-                outbid = w.owner[j]
-                w.u[i] = second
-                w.v[j] = price - (second - best)
-                w.owner[j] = i
-                w.spare[j] = 0
+                outbid = w.whole[OWNER, j]
+                w.real[U, i] = second
+                w.real[V, j] = price - (second - best)
+                w.whole[OWNER, j] = i
+                w.whole[SPARE, j] = 0
             if outbid < 0:
                 break
             if second == INF or second == best or bids == BIDS - 1:
-                w.waiting[waiting] = outbid
+                w.whole[WAITING, waiting] = outbid
                 waiting += 1
                 break
             i = outbid
@@ -67,31 +79,31 @@ def search(c: Floats, start: int, ceiling: float, w: Work) -> tuple[bool, int]:
     """
     n, m = c.shape
     begin(n, m, w)
-    w.entry[start] = -1
+    w.whole[ENTRY, start] = -1
     i, d, count, best = start, 0.0, 0, INF
     out, given_up = INF, -1
     while True:
-        if w.reach[i] == INF:
-            w.reach[i] = d
-            if ceiling - w.u[i] + d < out:
-                out, given_up = ceiling - w.u[i] + d, w.entry[i]
-            best = relax(c[i], d - w.u[i], w.open, i, w.distance, w.parent)
+        if w.real[REACH, i] == INF:
+            w.real[REACH, i] = d
+            if ceiling - w.real[U, i] + d < out:
+                out, given_up = ceiling - w.real[U, i] + d, w.whole[ENTRY, i]
+            best = relax(c[i], d - w.real[U, i], w.real[OPEN], i, w.real[DISTANCE], w.whole[PARENT])
         else:  # again, through another of its columns
             best = INF
             for j in range(m):
-                best = smaller(best, w.distance[j])
+                best = smaller(best, w.real[DISTANCE, j])
         if best >= out:
             reprice(n, out, count, w)
             return out < INF, given_up
         j, d = nearest(m, best, w), best
-        if w.spare[j] > 0:
+        if w.whole[SPARE, j] > 0:
             reprice(n, d, count, w)
             return True, j
         settle(j, d, count, w)
         count += 1
-        i = w.owner[j]
-        if w.reach[i] == INF:
-            w.entry[i] = j
+        i = w.whole[OWNER, j]
+        if w.real[REACH, i] == INF:
+            w.whole[ENTRY, i] = j
 
 
 @step
@@ -99,17 +111,17 @@ def assign(c: Floats, units: int, ceiling: float, w: Work) -> bool:
     """Links every row to `units` columns at the smallest total cost; returns whether that can be done."""
     n, m = c.shape
     for j in range(m):
-        w.v[j], w.owner[j], w.spare[j] = 0.0, -1, 1
+        w.real[V, j], w.whole[OWNER, j], w.whole[SPARE, j] = 0.0, -1, 1
     waiting = n
     if units == 1:
         waiting = bid(c, ceiling, w)
     else:
         for i in range(n):
-            w.waiting[i] = i
+            w.whole[WAITING, i] = i
     for t in range(waiting):
-        i = w.waiting[t]
-        w.u[i] = min(lowest(c[i], w.v), ceiling)
-        if w.u[i] == INF:
+        i = w.whole[WAITING, t]
+        w.real[U, i] = min(lowest(c[i], w.real[V]), ceiling)
+        if w.real[U, i] == INF:
             return False
         for _ in range(units):
             found, j = search(c, i, ceiling, w)
@@ -129,10 +141,10 @@ def no_links(c: Floats, w: Work) -> None:
     """The start: no link, and every column knows its cheapest row."""
     n, m = c.shape
     for j in range(m):
-        w.v[j], w.owner[j], w.spare[j], w.near[j], w.source[j] = 0.0, -1, 1, INF, -1
+        w.real[V, j], w.whole[OWNER, j], w.whole[SPARE, j], w.real[NEAR, j], w.whole[SOURCE, j] = 0.0, -1, 1, INF, -1
     for i in range(n):
-        w.entry[i] = -1  # also: not linked yet
-        relax(c[i], 0.0, w.v, i, w.near, w.source)
+        w.whole[ENTRY, i] = -1  # also: not linked yet
+        relax(c[i], 0.0, w.real[V], i, w.real[NEAR], w.whole[SOURCE])
 
 
 @step
@@ -145,29 +157,29 @@ def one_more_link(c: Floats, price: float, w: Work) -> float:
     begin(n, m, w)
     best = INF
     for j in range(m):
-        w.distance[j] = w.near[j] - price - w.v[j]
-        w.parent[j] = w.source[j]
-        best = smaller(best, w.distance[j])
+        w.real[DISTANCE, j] = w.real[NEAR, j] - price - w.real[V, j]
+        w.whole[PARENT, j] = w.whole[SOURCE, j]
+        best = smaller(best, w.real[DISTANCE, j])
     count = 0
     j = nearest(m, best, w)
-    while best < INF and w.spare[j] == 0:
-        i = w.owner[j]
+    while best < INF and w.whole[SPARE, j] == 0:
+        i = w.whole[OWNER, j]
         settle(j, best, count, w)
         count += 1
-        w.entry[i] = j
-        w.reach[i] = best
-        best = relax(c[i], best - w.u[i], w.open, i, w.distance, w.parent)
+        w.whole[ENTRY, i] = j
+        w.real[REACH, i] = best
+        best = relax(c[i], best - w.real[U, i], w.real[OPEN], i, w.real[DISTANCE], w.whole[PARENT])
         j = nearest(m, best, w)
     if best == INF:
         return INF
     reprice(n, best, count, w)
     i = hand_on(j, w)
-    w.entry[i] = j
-    w.u[i] = price + best
+    w.whole[ENTRY, i] = j
+    w.real[U, i] = price + best
     for j in range(m):
-        if w.source[j] == i:
-            w.near[j] = INF
+        if w.whole[SOURCE, j] == i:
+            w.real[NEAR, j] = INF
             for r in range(n):
-                if w.entry[r] < 0 and c[r, j] < w.near[j]:
-                    w.near[j], w.source[j] = c[r, j], r
+                if w.whole[ENTRY, r] < 0 and c[r, j] < w.real[NEAR, j]:
+                    w.real[NEAR, j], w.whole[SOURCE, j] = c[r, j], r
     return price + best

@@ -8,9 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from whymatch.transport.kernels.cpu.steps import (
+    DISTANCE,
+    ENTRY,
     INF,
+    OPEN,
+    PARENT,
+    REACH,
+    SPARE,
     Floats,
     Ints,
+    U,
+    V,
     Work,
     begin,
     lowest,
@@ -52,23 +60,23 @@ def greedy(c: Floats, supply: Ints, flow: Flow, w: Work) -> None:
     """Starts from prices that touch every column and every row, and moves what costs nothing above them."""
     n, m = c.shape
     for j in range(m):
-        w.v[j] = INF
+        w.real[V, j] = INF
         flow.held[j] = 0
         for i in range(n):
             flow.units[j, i] = 0
     for i in range(n):
         for j in range(m):
-            w.v[j] = smaller(w.v[j], c[i, j])
+            w.real[V, j] = smaller(w.real[V, j], c[i, j])
     for j in range(m):
-        w.v[j] = w.v[j] if w.v[j] < INF else 0.0
+        w.real[V, j] = w.real[V, j] if w.real[V, j] < INF else 0.0
     for i in range(n):
-        w.u[i] = lowest(c[i], w.v)
+        w.real[U, i] = lowest(c[i], w.real[V])
         for j in range(m):
-            units = min(supply[i], w.spare[j])
-            if units > 0 and c[i, j] < INF and c[i, j] - w.v[j] == w.u[i]:
+            units = min(supply[i], w.whole[SPARE, j])
+            if units > 0 and c[i, j] < INF and c[i, j] - w.real[V, j] == w.real[U, i]:
                 move(i, j, units, flow)
                 supply[i] -= units
-                w.spare[j] -= units
+                w.whole[SPARE, j] -= units
 
 
 @step
@@ -77,20 +85,20 @@ def push(start: int, j: int, supply: Ints, flow: Flow, w: Work) -> bool:
 
     It breaks when a row on it has nothing left in the column it was reached through.
     """
-    units = min(supply[start], w.spare[j])
-    i = w.parent[j]
+    units = min(supply[start], w.whole[SPARE, j])
+    i = w.whole[PARENT, j]
     while i != start:
-        units = min(units, flow.units[w.entry[i], i])
-        i = w.parent[w.entry[i]]
+        units = min(units, flow.units[w.whole[ENTRY, i], i])
+        i = w.whole[PARENT, w.whole[ENTRY, i]]
     supply[start] -= units
-    w.spare[j] -= units
+    w.whole[SPARE, j] -= units
     broke = False
     while True:
-        i = w.parent[j]
+        i = w.whole[PARENT, j]
         move(i, j, units, flow)
         if i == start:
             return broke
-        j = w.entry[i]
+        j = w.whole[ENTRY, i]
         move(i, j, -units, flow)
         broke |= flow.units[j, i] == 0
 
@@ -100,12 +108,12 @@ def send(c: Floats, start: int, supply: Ints, flow: Flow, w: Work) -> bool:
     """Sends units out of row `start` along shortest paths until it has none or a path breaks; False if none is left."""
     n, m = c.shape
     begin(n, m, w)
-    w.reach[start] = 0.0
-    best = relax(c[start], -w.u[start], w.open, start, w.distance, w.parent)
+    w.real[REACH, start] = 0.0
+    best = relax(c[start], -w.real[U, start], w.real[OPEN], start, w.real[DISTANCE], w.whole[PARENT])
     count = 0
     while best < INF:
         j, d = nearest(m, best, w), best
-        if w.spare[j] > 0:
+        if w.whole[SPARE, j] > 0:
             broke = push(start, j, supply, flow, w)
             if broke or supply[start] == 0:
                 reprice(n, d, count, w)
@@ -115,26 +123,26 @@ def send(c: Floats, start: int, supply: Ints, flow: Flow, w: Work) -> bool:
         best = INF
         for t in range(flow.held[j]):
             i = flow.holders[j, t]
-            if w.reach[i] == INF:
-                w.reach[i] = d
-                w.entry[i] = j
-                best = relax(c[i], d - w.u[i], w.open, i, w.distance, w.parent)
+            if w.real[REACH, i] == INF:
+                w.real[REACH, i] = d
+                w.whole[ENTRY, i] = j
+                best = relax(c[i], d - w.real[U, i], w.real[OPEN], i, w.real[DISTANCE], w.whole[PARENT])
         if best == INF:
             for j in range(m):
-                best = smaller(best, w.distance[j])
+                best = smaller(best, w.real[DISTANCE, j])
     return False
 
 
 @step
 def transport(c: Floats, supply: Ints, flow: Flow, w: Work) -> bool:
-    """Moves all of `supply` into `w.spare` at the smallest cost; returns whether that can be done.
+    """Moves all of `supply` into the columns' SPARE units at the smallest cost; returns whether that can be done.
 
     Ends in an extreme point: the links form a forest, so there are at most n + m - 1 of them.
     """
     greedy(c, supply, flow, w)
     for i in range(c.shape[0]):
         while supply[i] > 0:
-            if w.u[i] == INF or not send(c, i, supply, flow, w):
+            if w.real[U, i] == INF or not send(c, i, supply, flow, w):
                 return False
     untangle(flow)
     return True

@@ -35,32 +35,36 @@ def step(function: Function) -> Function:
 
 
 class Work(NamedTuple):
-    """Scratch memory for one problem, used again by the next."""
+    """Scratch memory for one problem, used again by the next: a row for each of the quantities below.
 
-    u: Floats  # price of each row
-    v: Floats  # price of each column
-    owner: Ints  # the row a column is linked to, or -1
-    spare: Ints  # the units a column can still take
-    distance: Floats  # to each column; +inf once it is settled
-    parent: Ints  # the row before each column on its shortest path
-    open: Floats  # v, but -inf for settled columns, which puts them out of reach
-    settled: Ints  # columns in the order of their distance
-    spent: Floats  # their distances
-    entry: Ints  # the column through which a row was reached, -1 where a path starts
-    reach: Floats  # the distance at which a row was reached, +inf if it was not
-    waiting: Ints  # rows without a column
-    near: Floats  # cost of each column's cheapest free row
-    source: Ints  # that row
+    Two arrays and not fourteen, because numba counts references to each array whenever it hands them on.
+    """
+
+    real: Floats
+    whole: Ints
+
+
+U = 0  # real: price of each row
+V = 1  # price of each column
+DISTANCE = 2  # to each column; +inf once it is settled
+OPEN = 3  # V, but -inf for settled columns, which puts them out of reach
+SPENT = 4  # the distances of settled columns, in their order
+REACH = 5  # the distance at which a row was reached, +inf if it was not
+NEAR = 6  # cost of each column's cheapest free row
+
+OWNER = 0  # whole: the row a column is linked to, or -1
+SPARE = 1  # the units a column can still take
+PARENT = 2  # the row before each column on its shortest path
+SETTLED = 3  # columns in the order of their distance
+ENTRY = 4  # the column through which a row was reached, -1 where a path starts
+WAITING = 5  # rows without a column
+SOURCE = 6  # each column's cheapest free row
 
 
 @step
 def workspace(size: int) -> Work:
     """Memory for problems of up to `size` rows and columns."""
-    floats, ints = np.empty((7, size)), np.empty((7, size), np.int64)
-    return Work(
-        u=floats[0], v=floats[1], distance=floats[2], open=floats[3], spent=floats[4], reach=floats[5], near=floats[6],
-        owner=ints[0], spare=ints[1], parent=ints[2], settled=ints[3], entry=ints[4], waiting=ints[5], source=ints[6],
-    )  # fmt: skip
+    return Work(np.empty((NEAR + 1, size)), np.empty((SOURCE + 1, size), np.int64))
 
 
 def minimum(typing: Any, a: Any, b: Any) -> Any:
@@ -116,8 +120,8 @@ def nearest(m: int, best: float, w: Work) -> int:
     """The first column at distance `best`, one with spare units where there is one."""
     found = 2 * m
     for j in range(m):
-        rank = j if w.spare[j] > 0 else j + m
-        found = min(found, rank if w.distance[j] == best else 2 * m)
+        rank = j if w.whole[SPARE, j] > 0 else j + m
+        found = min(found, rank if w.real[DISTANCE, j] == best else 2 * m)
     return found if found < m else found - m
 
 
@@ -128,38 +132,38 @@ def nearest(m: int, best: float, w: Work) -> int:
 def begin(n: int, m: int, w: Work) -> None:
     """Forgets the last search."""
     for j in range(m):
-        w.distance[j] = INF
-        w.open[j] = w.v[j]
+        w.real[DISTANCE, j] = INF
+        w.real[OPEN, j] = w.real[V, j]
     for i in range(n):
-        w.reach[i] = INF
+        w.real[REACH, i] = INF
 
 
 @step
 def settle(j: int, d: float, count: int, w: Work) -> None:
     """Fixes the distance of column j, the `count`-th so far."""
-    w.settled[count] = j
-    w.spent[count] = d
-    w.distance[j] = INF
-    w.open[j] = -INF
+    w.whole[SETTLED, count] = j
+    w.real[SPENT, count] = d
+    w.real[DISTANCE, j] = INF
+    w.real[OPEN, j] = -INF
 
 
 @step
 def reprice(n: int, d: float, count: int, w: Work) -> None:
     """Moves prices so that a path of length d has become free and no reduced cost negative."""
     for i in range(n):
-        if w.reach[i] < INF:
-            w.u[i] += d - w.reach[i]
+        if w.real[REACH, i] < INF:
+            w.real[U, i] += d - w.real[REACH, i]
     for t in range(count):
-        w.v[w.settled[t]] -= d - w.spent[t]
+        w.real[V, w.whole[SETTLED, t]] -= d - w.real[SPENT, t]
 
 
 @step
 def hand_on(j: int, w: Work) -> int:
     """Gives column j to the row before it, that row's old column to the row before that, …; returns the first row."""
-    w.spare[j] = 0
+    w.whole[SPARE, j] = 0
     while True:
-        i = w.parent[j]
-        w.owner[j] = i
-        if w.entry[i] < 0:
+        i = w.whole[PARENT, j]
+        w.whole[OWNER, j] = i
+        if w.whole[ENTRY, i] < 0:
             return i
-        j = w.entry[i]
+        j = w.whole[ENTRY, i]
