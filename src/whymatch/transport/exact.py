@@ -38,7 +38,7 @@ def solve(
     if mass is not None and not isinstance(constraint, Balanced):
         raise ValueError(f"Only Balanced() takes masses, got {constraint}, whose links all have the same mass.")
     costs = batch.values()
-    plan = np.empty_like(costs)  # the kernels clear it, each thread its part
+    plan = np.empty_like(costs)  # the kernels clear it
     value, gap = np.full((2, len(costs)), np.nan)
     status = np.where(constraint.admits(batch.shorter, batch.longer), Status.OK, Status.INFEASIBLE)
     if isinstance(constraint, Balanced):

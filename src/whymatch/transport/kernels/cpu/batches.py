@@ -71,6 +71,14 @@ def load(cost: Costs, n: int, m: int, turned: bool, below: float, buffer: Floats
 
 
 @step
+def clear(plan: Costs) -> None:
+    """Here and not where it is allocated, so that every thread touches its own part of the memory first."""
+    for i in range(plan.shape[0]):
+        for j in range(plan.shape[1]):
+            plan[i, j] = 0.0
+
+
+@step
 def bound(c: Floats, units: int, ceiling: float, v: Floats) -> float:
     """A lower bound on the cost, whatever v is: rows want `units` links each, or fewer at the price `ceiling`."""
     total = 0.0
@@ -115,6 +123,7 @@ def solve_links(
     for b in range(cost.shape[0]):
         n, m = sizes[b]
         turned = n > m
+        clear(plan[b])
         valid, c, scale = load(cost[b], n, m, turned, below, buffer)
         if not valid:
             status[b] = INVALID
@@ -181,6 +190,7 @@ def solve_masses(
     for b in range(cost.shape[0]):
         n, m = sizes[b]
         turned = n < m  # fewer paths break when the longer side sends
+        clear(plan[b])
         valid, c, scale = load(cost[b], n, m, turned, INF, buffer)
         if not valid:
             status[b] = INVALID
