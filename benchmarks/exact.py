@@ -25,7 +25,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from whymatch import Balanced, Constraint, Exactly, OneTo, pad, solve
+from whymatch import Balanced, Constraint, Exactly, OneTo, UpTo, pad, solve
 from whymatch.show.terminal import table
 
 ROUNDS = 5
@@ -211,6 +211,17 @@ def threads(batch: Problems) -> list[list[str]]:
     return rows
 
 
+def large() -> list[list[str]]:
+    """Single problems as long as the paper's longest document."""
+    rows = []
+    for m in (1600, 1599):
+        problem = Problems(f"1600×{m}", [cosine(np.random.default_rng(m), 1600, m)])
+        for constraint in (OneTo(1), UpTo(1, below=1.0), Exactly(4), Balanced()):
+            run = ours(problem, constraint).run
+            rows.append([repr(constraint), problem.name, f"{min(timed(run)[0] for _ in range(3)) * 1e3:.0f}"])
+    return rows
+
+
 def main() -> None:
     torch.set_num_threads(1)
     print(f"{platform.machine()}, {os.cpu_count()} cores, one thread, double precision\n")
@@ -220,6 +231,8 @@ def main() -> None:
     print()
     rows = [row for batch in (square(32, 2048), square(64, 512), ragged(1024)) for row in threads(batch)]
     print(table(["constraint", "problems", "1 thread, µs", "2 threads, µs", "faster by"], rows))
+    print()
+    print(table(["constraint", "problem", "ms"], large()))
 
 
 if __name__ == "__main__":
