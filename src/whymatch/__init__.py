@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from whymatch.transport.exact import solve
     from whymatch.transport.margin import margin
     from whymatch.transport.path import path
+    from whymatch.transport.sinkhorn import Entropic, Temperature, sinkhorn
     from whymatch.transport.solution import Path, Solution, Status
 
 __version__ = "0.1.0"
@@ -25,6 +26,9 @@ HOMES = {
     "path": "transport.path",
     "margin": "transport.margin",
     "pad": "transport.batch",
+    "sinkhorn": "transport.sinkhorn",
+    "Temperature": "transport.sinkhorn",
+    "Entropic": "transport.sinkhorn",
     "augmented": "transport.augmented",
     "Path": "transport.solution",
     "Solution": "transport.solution",
@@ -34,16 +38,19 @@ HOMES = {
 __all__ = [
     "Balanced",
     "Constraint",
+    "Entropic",
     "Exactly",
     "OneTo",
     "Path",
     "Solution",
     "Status",
+    "Temperature",
     "UpTo",
     "augmented",
     "margin",
     "pad",
     "path",
+    "sinkhorn",
     "solve",
 ]
 

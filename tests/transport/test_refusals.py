@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
-from whymatch import Balanced, Constraint, Exactly, OneTo, Status, UpTo, pad, path, solve
+from whymatch import Balanced, Constraint, Exactly, OneTo, Status, UpTo, margin, pad, path, solve
 
 NAN, INF = torch.nan, torch.inf
 FOUR: list[Constraint] = [Balanced(), OneTo(1), UpTo(1), Exactly(1)]
@@ -38,7 +39,7 @@ def test_an_empty_text_has_no_links_under_upto_and_no_solution_otherwise(shape: 
 
 @pytest.mark.parametrize(
     ("constraint", "shape", "advice"),
-    [(Exactly(4), (3, 9), "4 spans on both sides"), (OneTo(3), (4, 11), "3 spans of the longer")],
+    [(Exactly(4), (3, 9), "4 or more spans on both sides"), (OneTo(3), (4, 11), "3 of the longer")],
 )
 def test_a_k_out_of_reach_is_refused_with_advice(constraint: Constraint, shape: tuple[int, int], advice: str) -> None:
     with pytest.raises(ValueError, match=advice):
@@ -93,7 +94,14 @@ def test_masses_that_are_no_masses_are_invalid(masses: tuple[torch.Tensor, torch
     ("call", "error", "words"),
     [
         (lambda: solve(torch.rand(3), Exactly(1)), ValueError, "one matrix"),
-        (lambda: solve(torch.ones(2, 2, dtype=torch.int64), Exactly(1)), TypeError, "floating"),
+        (lambda: solve(torch.ones(2, 2, dtype=torch.complex64), Exactly(1)), TypeError, "real numbers"),
+        (lambda: solve([torch.rand(2, 2), torch.rand(1, 2)], Exactly(1)), TypeError, "pad"),  # type: ignore[arg-type]
+        (lambda: solve(torch.rand(2, 2), 2), TypeError, "A constraint is"),  # type: ignore[arg-type]
+        (lambda: solve(torch.rand(2, 2), Exactly), TypeError, "A constraint is"),  # type: ignore[arg-type]
+        (lambda: solve(torch.rand(2, 2), Balanced(), mass=torch.ones(2)), TypeError, "pair"),  # type: ignore[arg-type]
+        (lambda: solve(torch.rand(2, 2), Balanced(), mass=(torch.ones(2), None)), ValueError, "right mass"),  # type: ignore[arg-type]
+        (lambda: margin(torch.rand(2, 2), Exactly(1), solve(torch.rand(3, 3), Exactly(1))), ValueError, "other costs"),
+        (lambda: UpTo(1, below="x"), TypeError, "number"),  # type: ignore[arg-type]
         (lambda: solve(torch.rand(2, 2, 2), Exactly(1), sizes=torch.tensor([[3, 1], [1, 1]])), ValueError, "sizes"),
         (lambda: solve(torch.rand(2, 2, 2), Exactly(1), sizes=torch.tensor([2, 2])), ValueError, "shape"),
         (lambda: solve(torch.rand(2, 2, 2), Exactly(1), sizes=torch.rand(2, 2)), TypeError, "whole numbers"),
@@ -102,7 +110,7 @@ def test_masses_that_are_no_masses_are_invalid(masses: tuple[torch.Tensor, torch
         (lambda: pad([]), ValueError, "none"),
         (lambda: pad([torch.rand(2, 2), torch.rand(3)]), ValueError, "position 1"),
         (lambda: path(torch.tensor([[NAN]])), ValueError, "nan"),
-        (lambda: path(torch.rand(2, 2), 0), ValueError, "max_k"),
+        (lambda: path(torch.rand(2, 2), 0), ValueError, "1 or more"),
         (lambda: Exactly(0), ValueError, "1 or more"),
         (lambda: OneTo(2.5), TypeError, "whole number"),  # type: ignore[arg-type]
         (lambda: Exactly(True), TypeError, "whole number"),
@@ -113,6 +121,32 @@ def test_masses_that_are_no_masses_are_invalid(masses: tuple[torch.Tensor, torch
 def test_an_argument_that_makes_no_sense_is_refused(call: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         call()
+
+
+def test_what_other_libraries_call_numbers_is_welcome() -> None:
+    cost = np.arange(6).reshape(2, 3)
+    assert solve(cost, Exactly(np.int64(1))).cost == 0  # type: ignore[arg-type]
+    assert solve(cost.tolist(), UpTo(1, below=torch.tensor(0.5))).links.tolist() == [[0, 0]]  # type: ignore[arg-type]
+    assert path(cost, np.int64(2)).cost.tolist() == [0, 4]  # type: ignore[arg-type]
+    assert pad([cost, [[1.0]]])[1].tolist() == [[2, 3], [1, 1]]
+
+
+def test_masses_keep_the_precision_they_came_in() -> None:
+    cost = torch.tensor([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]]).double()
+    plan = solve(cost, Balanced(), mass=([0.2, 0.3, 0.5], [0.5, 0.5])).plan  # type: ignore[arg-type]
+    assert (plan > 0).sum() == 3
+
+
+def test_a_cost_equal_to_below_is_not_under_it_in_any_precision() -> None:
+    for tenth in range(1, 10):
+        for dtype in (torch.bfloat16, torch.float32, torch.float64):
+            assert not solve(torch.tensor([[tenth / 10]], dtype=dtype), UpTo(1, below=tenth / 10)).plan.any()
+
+
+def test_padding_that_is_taken_for_costs_is_never_linked() -> None:
+    costs, _ = pad([torch.ones(3, 3), torch.ones(1, 1)])
+    assert solve(costs, Exactly(1)).plan[1].nonzero().tolist() == [[0, 0]]
+    assert solve(costs, Exactly(2)).status.tolist() == [Status.OK, Status.INFEASIBLE]
 
 
 def test_an_empty_batch_is_solved() -> None:

@@ -1,6 +1,7 @@
 """The command line: one file a verb; a verb calls the library and prints."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -21,6 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = parser.parse_args(arguments)
     try:
         settings.run(settings)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError) as error:
         print(f"whymatch: {error}", file=sys.stderr)
         return 1

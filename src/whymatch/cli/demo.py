@@ -61,7 +61,7 @@ def draw(plans: dict[str, list[list[float]]], cost: list[list[float]], picture: 
     try:
         from whymatch.show.figures import heat_maps
     except ModuleNotFoundError:
-        print("\nFor a picture: pip install 'whymatch[figures]'")
+        print("\nFor a picture, install matplotlib.")
         return
     heat_maps({"cost\ndark is cheap": [[-c for c in row] for row in cost], **plans}, picture)
     print(f"\nPicture: {picture}")

@@ -15,4 +15,4 @@ def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], file: Path) -> None
         axes.set_xlabel("right spans", fontsize=8)
         axes.tick_params(labelsize=7)
     figure.axes[0].set_ylabel("left spans", fontsize=8)
-    figure.savefig(file, dpi=150)
+    figure.savefig(file, dpi=150, format=file.suffix.lstrip(".") or "png")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo
+from whymatch.transport.constraints import Balanced, Constraint, Exactly, UpTo
 
 
 class Augmented(NamedTuple):
@@ -34,14 +34,9 @@ def augmented(cost: Tensor, constraint: Constraint, *, as_published: bool = Fals
     if n > m:
         turned = augmented(cost.T, constraint, as_published=as_published)
         return Augmented(turned.cost.T, turned.right, turned.left)
-    replicas, meeting = 1, torch.inf
-    if isinstance(constraint, OneTo):
-        replicas, left_dummies, right_dummies = constraint.k, m - constraint.k * n, 0
-    elif isinstance(constraint, Exactly):
-        left_dummies, right_dummies = m - constraint.k, n - constraint.k
-        meeting = 0.0 if as_published else torch.inf
-    else:
-        replicas, left_dummies, right_dummies, meeting = constraint.k, m, constraint.k * n, 0.0
+    replicas, left_dummies, right_dummies = (int(number) for number in constraint.construction(n, m))
+    meeting = torch.inf if isinstance(constraint, Exactly) and not as_published else 0.0
+    if isinstance(constraint, UpTo):
         cost = torch.where(cost < constraint.below, cost - constraint.below, torch.inf)
     left = torch.cat([torch.arange(n).repeat_interleave(replicas), torch.full((left_dummies,), -1)])
     right = torch.cat([torch.arange(m), torch.full((right_dummies,), -1)])

@@ -1,12 +1,16 @@
 """One matrix or a padded ragged batch of them, seen as one thing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad as fill_up
+
+from whymatch.transport.constraints import INSTEAD, Constraint, UpTo
+from whymatch.transport.solution import Status
 
 
 @dataclass(frozen=True)
@@ -30,10 +34,30 @@ class Batch:
         """About how many steps each problem takes."""
         return self.shorter**2 * self.longer
 
+    def below(self, constraint: Constraint) -> float:
+        """What pairs have to cost less than, in the precision of the costs; +inf if the constraint does not say."""
+        if not isinstance(constraint, UpTo):
+            return float("inf")
+        return torch.tensor(constraint.below, dtype=self.cost.dtype).item()
+
     def values(self) -> np.ndarray:
         """The costs as an array on the CPU, in single or double precision."""
         cost = self.cost.detach().cpu()
         return (cost if cost.dtype in (torch.float32, torch.float64) else cost.float()).contiguous().numpy()
+
+    def refuse(self, constraint: Constraint, status: np.ndarray) -> None:
+        """Raises for the first problem that is not ok, with the reason and what to do."""
+        for b in np.flatnonzero(status != Status.OK).tolist():
+            n, m = self.sizes[b].tolist()
+            if bad := self.bad_cost(b):
+                reason = bad
+            elif status[b] == Status.INVALID:
+                reason = "Masses must be finite, none negative, with the same positive total on both sides (to 10⁻⁵)."
+            elif not constraint.admits(min(n, m), max(n, m)):
+                reason = constraint.advice(n, m)
+            else:
+                reason = f"+inf forbids so many pairs that no alignment keeps {constraint}. {INSTEAD}"
+            raise ValueError(reason if self.single else f"Problem {b}: {reason}")
 
     def bad_cost(self, b: int) -> str | None:
         """What is wrong with the costs of problem b, if anything is."""
@@ -58,9 +82,7 @@ class Batch:
 
 def as_batch(cost: Any, sizes: Any = None) -> Batch:
     """Checks what the caller gave: a matrix (n, m), or a batch (batch, n, m) with sizes (batch, 2) if it is ragged."""
-    cost = torch.as_tensor(cost)
-    if not cost.is_floating_point():
-        raise TypeError(f"Costs must be floating-point numbers, got {cost.dtype}. Convert them with cost.float().")
+    cost = numbers("Costs", cost, "Put matrices of different sizes together with pad.")
     single = cost.ndim == 2
     if cost.ndim not in (2, 3):
         raise ValueError(f"Costs must be one matrix (n, m) or a batch (batch, n, m), got shape {tuple(cost.shape)}.")
@@ -86,19 +108,32 @@ def as_batch(cost: Any, sizes: Any = None) -> Batch:
     return Batch(cost, sizes, single)
 
 
-def pad(costs: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """Stacks matrices of different sizes into one batch; returns it and the sizes.
+def numbers(what: str, values: Any, hint: str = "") -> Tensor:
+    """A floating-point tensor; whole numbers become doubles."""
+    try:
+        tensor = torch.as_tensor(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"{what} must be a tensor or an array of numbers: {error}. {hint}".rstrip()) from None
+    if tensor.is_complex() or tensor.dtype == torch.bool or tensor.layout != torch.strided:
+        raise TypeError(f"{what} must be dense and of real numbers, got {tensor.dtype} {tensor.layout}.")
+    return tensor if tensor.is_floating_point() else tensor.double()
+
+
+def pad(costs: Iterable[Any]) -> tuple[Tensor, Tensor]:
+    """Stacks matrices of different sizes into one batch, with +inf (forbidden) as padding; returns it and the sizes.
 
     >>> cost, sizes = pad([torch.ones(2, 3), torch.ones(1, 4)])
     >>> cost.shape, sizes.tolist()
     (torch.Size([2, 2, 4]), [[2, 3], [1, 4]])
     """
-    if not len(costs):
+    matrices = [numbers("Costs", cost) for cost in costs]
+    if not matrices:
         raise ValueError("pad takes one matrix or more, got none.")
-    for b, cost in enumerate(costs):
+    for b, cost in enumerate(matrices):
         if cost.ndim != 2:
             raise ValueError(f"pad takes matrices (n, m), got shape {tuple(cost.shape)} at position {b}.")
-    sizes = torch.tensor([cost.shape for cost in costs])
+    sizes = torch.tensor([cost.shape for cost in matrices])
     n, m = sizes.amax(dim=0).tolist()
-    padded = [torch.nn.functional.pad(cost, (0, m - cost.shape[1], 0, n - cost.shape[0])) for cost in costs]
-    return torch.stack(padded), sizes
+    return torch.stack(
+        [fill_up(cost, (0, m - cost.shape[1], 0, n - cost.shape[0]), value=torch.inf) for cost in matrices]
+    ), sizes

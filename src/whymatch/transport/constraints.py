@@ -5,6 +5,7 @@ The methods speak of the shorter and the longer text, since the promises do; the
 
 from dataclasses import dataclass
 from math import isfinite
+from operator import index
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,11 +13,22 @@ import numpy as np
 Sizes: TypeAlias = Any  # an int or an integer array
 
 
-def check_k(name: str, k: object) -> None:
-    if isinstance(k, bool) or not isinstance(k, int):
+INSTEAD = "UpTo(1, below=…) allows fewer links."
+MANY = 2**31  # more spans than any text has
+
+
+def whole_k(constraint: "OneTo | UpTo | Exactly") -> None:
+    """Makes k an int, or says why it cannot be one."""
+    name, k = type(constraint).__name__, constraint.k
+    try:
+        number = None if isinstance(k, bool) else index(k)
+    except TypeError:
+        number = None
+    if number is None:
         raise TypeError(f"{name}(k) takes a whole number, got {k!r}.")
-    if k < 1:
-        raise ValueError(f"{name}(k={k}) would allow no link at all. Use k = 1 or more.")
+    if number < 1:
+        raise ValueError(f"{name}(k={number}) would allow no link at all. Use k = 1 or more.")
+    object.__setattr__(constraint, "k", number)
 
 
 @dataclass(frozen=True)
@@ -32,7 +44,7 @@ class Balanced:
         return longer, shorter + longer - 1
 
     def advice(self, left: int, right: int) -> str:
-        return f"{self} needs a span on both sides, got {left} and {right}. Use UpTo(1) to allow empty texts."
+        return f"{self} needs a span on both sides, got {left} and {right}. {INSTEAD}"
 
 
 @dataclass(frozen=True)
@@ -42,7 +54,7 @@ class OneTo:
     k: int = 1
 
     def __post_init__(self) -> None:
-        check_k("OneTo", self.k)
+        whole_k(self)
 
     def admits(self, shorter: Sizes, longer: Sizes) -> Sizes:
         return (shorter >= 1) & (self.k <= longer // np.maximum(shorter, 1))
@@ -52,13 +64,15 @@ class OneTo:
 
     def mass(self, shorter: Sizes, longer: Sizes) -> Sizes:
         """The mass of a link."""
-        return 1 / np.maximum(float(self.k) * shorter, 1)
+        return 1 / np.maximum(float(min(self.k, MANY)) * shorter, 1)
+
+    def construction(self, shorter: Sizes, longer: Sizes) -> tuple[Sizes, Sizes, Sizes]:
+        """The paper's table 1: replicas of a span of the shorter text, dummies beside it, dummies beside the longer."""
+        return self.k, longer - self.k * shorter, 0 * longer
 
     def advice(self, left: int, right: int) -> str:
-        return (
-            f"{self} needs {self.k} spans of the longer text for each of the shorter, got {left} and {right}. "
-            f"Use UpTo({self.k}) to allow fewer."
-        )
+        needs = f"{self.k} of the longer text's spans for each of the shorter's"
+        return f"{self} needs {needs}, got {left} and {right}. Use a smaller k. {INSTEAD}"
 
 
 @dataclass(frozen=True)
@@ -73,9 +87,14 @@ class UpTo:
     below: float = 0.0
 
     def __post_init__(self) -> None:
-        check_k("UpTo", self.k)
-        if not isfinite(self.below):
-            raise ValueError(f"UpTo(below={self.below}) takes a finite cost. Use OneTo to link whatever the cost.")
+        whole_k(self)
+        try:
+            below = float(self.below)
+        except (TypeError, ValueError):
+            raise TypeError(f"UpTo(below) takes a number, got {self.below!r}.") from None
+        if not isfinite(below):
+            raise ValueError(f"UpTo(below={below}) takes a finite cost. Use OneTo to link whatever the cost.")
+        object.__setattr__(self, "below", below)
 
     def admits(self, shorter: Sizes, longer: Sizes) -> Sizes:
         return shorter >= 0
@@ -84,7 +103,11 @@ class UpTo:
         return 0, min(self.k * shorter, longer)
 
     def mass(self, shorter: Sizes, longer: Sizes) -> Sizes:
-        return 1 / np.maximum(np.minimum(float(self.k) * shorter, longer), 1)
+        return 1 / np.maximum(np.minimum(float(min(self.k, MANY)) * shorter, longer), 1)
+
+    def construction(self, shorter: Sizes, longer: Sizes) -> tuple[Sizes, Sizes, Sizes]:
+        replicas = np.minimum(min(self.k, MANY), longer)  # more could not be linked
+        return replicas, longer, replicas * shorter
 
     def advice(self, left: int, right: int) -> str:
         raise AssertionError("UpTo admits texts of every size")
@@ -97,7 +120,7 @@ class Exactly:
     k: int
 
     def __post_init__(self) -> None:
-        check_k("Exactly", self.k)
+        whole_k(self)
 
     def admits(self, shorter: Sizes, longer: Sizes) -> Sizes:
         return self.k <= shorter
@@ -108,8 +131,21 @@ class Exactly:
     def mass(self, shorter: Sizes, longer: Sizes) -> Sizes:
         return np.full_like(shorter, 1 / self.k, dtype=float)
 
+    def construction(self, shorter: Sizes, longer: Sizes) -> tuple[Sizes, Sizes, Sizes]:
+        return 1, longer - self.k, shorter - self.k
+
     def advice(self, left: int, right: int) -> str:
-        return f"{self} needs {self.k} spans on both sides, got {left} and {right}. Use UpTo(1) to allow fewer."
+        return f"{self} needs {self.k} or more spans on both sides, got {left} and {right}. Use a smaller k. {INSTEAD}"
 
 
 Constraint: TypeAlias = Balanced | OneTo | UpTo | Exactly
+
+
+def check(constraint: object, mass: object = None) -> None:
+    """Raises unless this is one of the constraints, and `mass` a pair if it takes masses."""
+    if not isinstance(constraint, Constraint):
+        raise TypeError(f"A constraint is Balanced(), OneTo(k), UpTo(k, below) or Exactly(k), got {constraint!r}.")
+    if mass is not None and not isinstance(constraint, Balanced):
+        raise ValueError(f"Only Balanced() takes masses, got {constraint}, whose links all have the same mass.")
+    if mass is not None and not (isinstance(mass, tuple | list) and len(mass) == 2):
+        raise TypeError(f"mass takes a pair (left, right), got {type(mass).__name__}.")

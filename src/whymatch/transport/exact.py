@@ -6,12 +6,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whymatch.transport.batch import Batch, as_batch
-from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
-from whymatch.transport.gradients import envelope
+from whymatch.transport.batch import as_batch
+from whymatch.transport.constraints import MANY, Balanced, Constraint, Exactly, OneTo, UpTo, check
+from whymatch.transport.gradients import envelope, implicit
 from whymatch.transport.kernels.cpu.batches import EXACTLY, ONE_TO, UP_TO, solve_links, solve_masses
 from whymatch.transport.kernels.threads import spread
 from whymatch.transport.masses import even, given
+from whymatch.transport.sinkhorn import Temperature, transport
 from whymatch.transport.solution import Solution, Status
 
 RULES = {OneTo: ONE_TO, UpTo: UP_TO, Exactly: EXACTLY}
@@ -23,20 +24,21 @@ def solve(
     *,
     sizes: Tensor | None = None,
     mass: tuple[Tensor, Tensor] | None = None,
+    smooth: Temperature | None = None,
     strict: bool | None = None,
 ) -> Solution:
     """The optimal plan for one cost matrix (n, m), or for each of a padded batch (batch, n, m) with `sizes` (batch, 2).
 
     A cost of +inf forbids a pair; NaN and -inf are invalid. A problem that cannot be solved gets a status and changes
     nothing for its neighbours; it raises instead where `strict`, the default for a single matrix. `mass` gives the left
-    and right mass of `Balanced()`, of equal totals, padded as the costs are.
+    and right mass of `Balanced()`, of equal totals, padded as the costs are; 2⁻⁴⁰ of the total or less counts as none.
 
     The solution's cost is the optimised objective: <cost, plan>, and <cost - below, plan> for `UpTo`. It can be
-    differentiated with respect to the costs.
+    differentiated with respect to the costs. The plan is constant almost everywhere; with `smooth` it has the
+    derivative that the entropic plan of that temperature has.
     """
+    check(constraint, mass)
     batch = as_batch(cost, sizes)
-    if mass is not None and not isinstance(constraint, Balanced):
-        raise ValueError(f"Only Balanced() takes masses, got {constraint}, whose links all have the same mass.")
     costs = batch.values()
     plan = np.empty_like(costs)  # the kernels clear it
     value, gap = np.full((2, len(costs)), np.nan)
@@ -48,30 +50,15 @@ def solve(
         spread(solve_masses, batch.work, *arrays)
     else:
         share = constraint.mass(batch.shorter, batch.longer)
-        below = constraint.below if isinstance(constraint, UpTo) else np.inf
-        kernel = partial(solve_links, RULES[type(constraint)], min(constraint.k, np.iinfo(np.int64).max), below)
+        kernel = partial(solve_links, RULES[type(constraint)], min(constraint.k, MANY), batch.below(constraint))
         spread(kernel, batch.work, costs, batch.sizes, share, plan, value, gap, status)
     if strict or (strict is None and batch.single):
-        refuse(batch, constraint, status)
+        batch.refuse(constraint, status)
     solution = Solution(*batch.give_back(plan, value, gap, status))
     if batch.cost.requires_grad and torch.is_grad_enabled():
-        wanted = batch.cost[0] if batch.single else batch.cost
-        solution = solution._replace(cost=envelope(wanted, solution.cost, solution.plan))
+        given_costs = batch.cost[0] if batch.single else batch.cost
+        solution = solution._replace(cost=envelope(given_costs, solution.cost, solution.plan))
+        if smooth is not None:
+            entropic = partial(transport, batch, constraint, smooth, mass)
+            solution = solution._replace(plan=implicit(given_costs, solution.plan, entropic))
     return solution
-
-
-def refuse(batch: Batch, constraint: Constraint, status: np.ndarray) -> None:
-    """Raises for the first problem that has no solution, with the reason and what to do."""
-    for b in np.flatnonzero(status != Status.OK).tolist():
-        n, m = batch.sizes[b].tolist()
-        if bad := batch.bad_cost(b):
-            reason = bad
-        elif status[b] == Status.INVALID:
-            reason = "Masses must be finite, none negative, with the same positive total on both sides."
-        elif not constraint.admits(min(n, m), max(n, m)):
-            reason = constraint.advice(n, m)
-        else:
-            reason = (
-                f"+inf forbids so many pairs that no alignment keeps {constraint}. Use UpTo(1) to allow fewer links."
-            )
-        raise ValueError(reason if batch.single else f"Problem {b}: {reason}")

@@ -1,9 +1,14 @@
 """Backward rules."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+RIDGE = 1e-12  # alpha + x and beta - x are as good as alpha and beta; this picks one of them
 
 
 class Envelope(torch.autograd.Function):
@@ -24,3 +29,57 @@ def envelope(costs: Tensor, optimum: Tensor, plan: Tensor) -> Tensor:
     """`optimum`, with a gradient towards `costs`."""
     result: Tensor = Envelope.apply(costs, optimum, plan)  # type: ignore[no-untyped-call]
     return result
+
+
+class Smooth(Protocol):
+    """What the implicit rule needs of an entropic plan with its reservoirs."""
+
+    @property
+    def plan(self) -> np.ndarray: ...
+    @property
+    def epsilon(self) -> np.ndarray: ...
+    @property
+    def share(self) -> np.ndarray: ...
+
+
+class Implicit(torch.autograd.Function):
+    """A plan whose derivative is that of an entropic plan, which is asked for only when it is needed."""
+
+    @staticmethod
+    def forward(ctx: Any, costs: Tensor, plan: Tensor, entropic: Callable[[], Smooth]) -> Tensor:
+        ctx.entropic = entropic
+        return plan.clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        gradient = gradients[0]
+        wanted = gradient.cpu().double().reshape(-1, *gradient.shape[-2:])
+        return pull_back(wanted, ctx.entropic()).reshape(gradient.shape).to(gradient), None, None
+
+
+def implicit(costs: Tensor, plan: Tensor, entropic: Callable[[], Smooth]) -> Tensor:
+    """`plan`, with the gradient of an entropic plan towards `costs`."""
+    result: Tensor = Implicit.apply(costs, plan, entropic)  # type: ignore[no-untyped-call]
+    return result
+
+
+def pull_back(gradient: Tensor, smooth: Smooth) -> Tensor:
+    """The gradient with respect to the costs, from one with respect to the plan (both batch, n, m).
+
+    A plan P = exp((f + g - C) / epsilon) with fixed sums of rows a and columns b has the derivative
+    dP = P * (df + dg - dC) / epsilon, with df and dg such that the sums stay. Transposed, a gradient G becomes
+    -P * (G - alpha - beta) / epsilon, where alpha and beta solve [diag(a) P; P' diag(b)] (alpha, beta) = sums of P * G.
+    """
+    plan = torch.from_numpy(smooth.plan)
+    weighted = torch.nn.functional.pad(gradient, (1, 0, 1, 0)) * torch.from_numpy(smooth.share)[:, None, None] * plan
+    rows, columns = plan.sum(dim=2), plan.sum(dim=1)
+    rows, columns = rows.masked_fill(rows == 0, 1), columns.masked_fill(columns == 0, 1)
+    per_row = plan / rows[:, :, None]
+    system = torch.diag_embed(columns) - plan.mT @ per_row
+    system.diagonal(dim1=1, dim2=2).add_(RIDGE * columns)
+    right = weighted.sum(dim=1) - (per_row.mT @ weighted.sum(dim=2)[:, :, None])[:, :, 0]
+    beta = torch.linalg.solve(system, right)
+    alpha = (weighted.sum(dim=2) - (plan @ beta[:, :, None])[:, :, 0]) / rows
+    result = plan * (alpha[:, :, None] + beta[:, None, :]) - weighted
+    return (result / torch.from_numpy(smooth.epsilon)[:, None, None])[:, 1:, 1:]

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from whymatch.transport.batch import Batch
+from whymatch.transport.batch import Batch, numbers
 
 GRID = 2.0**50  # given masses are rounded to the total divided by this
 AGREE = 1e-5  # totals that differ by less than this share are taken as equal
@@ -31,29 +31,42 @@ def even(batch: Batch) -> Masses:
 
 def given(batch: Batch, left: Any, right: Any) -> Masses:
     """The caller's masses; the right ones are scaled to the left total."""
-    sides = one_side(batch, "left", 0, left), one_side(batch, "right", 1, right)
-    totals = np.stack([masses.sum(axis=1) for masses in sides])
-    low, high = totals.min(axis=0), totals.max(axis=0)
-    valid = (low > 0) & (high < np.inf) & (low >= high * (1 - AGREE))
-    valid &= (sides[0] >= 0).all(axis=1) & (sides[1] >= 0).all(axis=1)
-    supply, demand = (whole(masses, total, valid) for masses, total in zip(sides, totals, strict=True))
+    sides = one_side(batch, 0, left), one_side(batch, 1, right)
+    totals, valid = check(*sides)
+    supply, demand = (whole(masses, of_side, valid) for masses, of_side in zip(sides, totals, strict=True))
     return Masses(supply, demand, unit=totals[0] / GRID, valid=valid)
 
 
-def one_side(batch: Batch, name: str, side: int, masses: Any) -> np.ndarray:
-    """The masses of one side, checked, as (batch, spans) with nothing on the padding."""
+def check(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The totals of both sides, and which problems have masses that make sense."""
+    totals = np.stack([total(left), total(right)])
+    low, high = totals.min(axis=0), totals.max(axis=0)
+    agree = (low > 0) & (high < np.inf) & (low >= high * (1 - AGREE))
+    return totals, agree & (left >= 0).all(axis=1) & (right >= 0).all(axis=1)
+
+
+def total(masses: np.ndarray) -> np.ndarray:
+    """Sums of rows in the order of the spans: numpy's own order would depend on how much padding follows."""
+    return masses.cumsum(axis=1)[:, -1:].sum(axis=1)
+
+
+def one_side(batch: Batch, side: int, masses: Any) -> np.ndarray:
+    """The masses of the left (0) or right (1) side as (batch, spans), with nothing on the padding."""
     count, spans = len(batch.cost), batch.cost.shape[1 + side]
     expected = (spans,) if batch.single else (count, spans)
-    values = torch.as_tensor(masses).detach().cpu().double().numpy()
+    if not isinstance(masses, torch.Tensor):
+        masses = np.asarray(masses, dtype=float)  # torch would make lists single precision
+    values = numbers("Masses", masses).detach().cpu().double().numpy()
     if values.shape != expected:
+        name = ("left", "right")[side]
         raise ValueError(f"The {name} mass must have shape {expected} for these costs, got {values.shape}.")
     padding = np.arange(spans) >= batch.sizes[:, side, None]
     return np.where(padding, 0.0, values.reshape(count, spans))
 
 
-def whole(masses: np.ndarray, total: np.ndarray, valid: np.ndarray) -> np.ndarray:
+def whole(masses: np.ndarray, totals: np.ndarray, valid: np.ndarray) -> np.ndarray:
     """Rounded to units; the largest takes up what rounding leaves, so that the units add up."""
-    shares = np.divide(masses, total[:, None], out=np.zeros_like(masses), where=valid[:, None])
+    shares = np.divide(masses, totals[:, None], out=np.zeros_like(masses), where=valid[:, None])
     units = np.rint(shares * GRID).astype(np.int64)
     if units.shape[1]:
         units[np.arange(len(units)), units.argmax(axis=1)] += np.where(valid, int(GRID) - units.sum(axis=1), 0)

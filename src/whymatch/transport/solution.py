@@ -25,9 +25,14 @@ class Solution(NamedTuple):
     cost: Tensor
     """(…) the optimised objective."""
     gap: Tensor
-    """(…) cost minus a feasible dual value: how far the plan can be from optimal at most."""
+    """(…) cost minus a feasible dual value: the plan is optimal to within this, but for rounding (`TOLERANCE`)."""
     status: Tensor
     """(…) a `Status` for each problem."""
+
+    @property
+    def links(self) -> Tensor:
+        """(number of links, 2) the left and right span of each; (…, 3) with the problem first for a batch."""
+        return self.plan.nonzero()
 
 
 class Path(NamedTuple):
@@ -35,14 +40,11 @@ class Path(NamedTuple):
 
     cost: Tensor
     """(…, K) total cost of the k links; +inf where there are no k links, NaN where the problem is invalid."""
+    increments: Tensor
+    """(…, K) what the k-th link adds to the total cost; never falls, +inf where there are no k links."""
     partner: Tensor
     """(…, K, n) the right span that each left span is linked to, -1 for none."""
     gap: Tensor
     """(…, K) cost minus a feasible dual value, NaN where there are no k links."""
     status: Tensor
     """(…, K) a `Status` for each k."""
-
-    @property
-    def increments(self) -> Tensor:
-        """(…, K) what the k-th link adds to the total cost; never falls."""
-        return self.cost.diff(dim=-1, prepend=self.cost.new_zeros(()).expand(*self.cost.shape[:-1], 1))

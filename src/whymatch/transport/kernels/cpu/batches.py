@@ -146,17 +146,20 @@ def solve_links(
 
 
 @kernel
-def solve_path(cost: Costs, sizes: Ints, partner: Ints, value: Floats, gap: Floats, status: Ints) -> None:
-    """`Exactly(k)` for every k of each problem; `partner` holds -1, `value` +inf and `status` infeasible on entry."""
+def solve_path(
+    cost: Costs, sizes: Ints, partner: Ints, value: Floats, increment: Floats, gap: Floats, status: Ints
+) -> None:
+    """`Exactly(k)` for every k of each problem, into arrays that say on entry that there are no k links."""
     w = workspace(max(cost.shape[1], cost.shape[2]))
     buffer = np.empty(cost.shape[1] * cost.shape[2])
     for b in range(cost.shape[0]):
         n, m = sizes[b]
         turned = n > m
         valid, c, scale = load(cost[b], n, m, turned, INF, buffer)
+        low = measure(cost[b], n, m)[1]
         if not valid:
             for k in range(value.shape[1]):
-                status[b, k], value[b, k] = INVALID, np.nan
+                status[b, k], value[b, k], increment[b, k] = INVALID, np.nan, np.nan
             continue
         no_links(c, w)
         price = 0.0
@@ -173,6 +176,7 @@ def solve_path(cost: Costs, sizes: Ints, partner: Ints, value: Floats, gap: Floa
                     total += cost[b, left, right]
                     shifted += c[i, j]
             value[b, k] = total
+            increment[b, k] = price / scale + low
             gap[b, k] = (shifted - bound_exactly(c, k + 1, price, w.real[V])) / scale
             status[b, k] = OK
 

@@ -173,6 +173,7 @@ def one_more_link(c: Floats, price: float, w: Work) -> float:
     if best == INF:
         return INF
     reprice(n, best, count, w)
+    best = max(best, 0.0)  # rounding can leave a distance a little below 0
     i = hand_on(j, w)
     w.whole[ENTRY, i] = j
     w.real[U, i] = price + best

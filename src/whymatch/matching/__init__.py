@@ -1,0 +1,1 @@
+"""From vectors of spans to costs, plans and what they say about two texts."""

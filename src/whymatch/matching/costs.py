@@ -1,0 +1,65 @@
+"""Costs between spans: vectors in, a matrix out, low is good."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A cost of left vectors (…, n, d) with right vectors (…, m, d), and what two spans with nothing in common cost."""
+
+    name: str
+    neutral: float
+    between: Callable[[Tensor, Tensor], Tensor] = field(repr=False, compare=False)
+
+    def __call__(self, left: Tensor, right: Tensor) -> Tensor:
+        if left.ndim < 2 or left.ndim != right.ndim or left.shape[-1] != right.shape[-1]:
+            shapes = f"{tuple(left.shape)} and {tuple(right.shape)}"
+            raise ValueError(f"Vectors must be (…, n, d) and (…, m, d) with the same d, got {shapes}.")
+        return self.between(left, right)
+
+
+def unit(vectors: Tensor) -> Tensor:
+    """Vectors of length 1, and zero for the zero vector, whose gradient is finite."""
+    largest = vectors.detach().abs().amax(dim=-1, keepdim=True)
+    vectors = vectors / largest.masked_fill(largest == 0, 1)  # so that squares neither overflow nor vanish
+    squared = vectors.square().sum(dim=-1, keepdim=True)
+    return vectors * squared.masked_fill(squared == 0, 1).rsqrt()
+
+
+def inner(left: Tensor, right: Tensor) -> Tensor:
+    return left @ right.mT
+
+
+def distance(left: Tensor, right: Tensor) -> Tensor:
+    return torch.cdist(left, right, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+cosine_distance = Cost("cosine distance", 1.0, lambda x, y: 1 - inner(unit(x), unit(y)))
+negative_cosine = Cost("negative cosine", 0.0, lambda x, y: -inner(unit(x), unit(y)))
+dot = Cost("dot product", 0.0, lambda x, y: -inner(x, y))
+scaled_dot = Cost("scaled dot product", 0.0, lambda x, y: -inner(x, y) / x.shape[-1] ** 0.5)
+# Neutral for vectors of length 1: the distance of two that are orthogonal.
+euclidean = Cost("Euclidean distance", 2**0.5, distance)
+squared_euclidean = Cost("squared Euclidean distance", 2.0, lambda x, y: distance(x, y).square())
+
+
+def out_of_order(n: int, m: int, sizes: Tensor | None = None) -> Tensor:
+    """How far apart two spans stand in their texts, from 0 to 1: (n, m), or (batch, n, m) for sizes (batch, 2).
+
+    Times a weight, an addition to any cost that prefers links in the order of the texts.
+
+    >>> out_of_order(2, 2)
+    tensor([[0.0000, 0.5000],
+            [0.5000, 0.0000]])
+    """
+    spans = torch.tensor([[n, m]]) if sizes is None else sizes
+    left, right = (
+        (torch.arange(length, device=spans.device) + 0.5) / spans[:, side, None].clamp(min=1)
+        for side, length in enumerate((n, m))
+    )
+    apart = (left[:, :, None] - right[:, None, :]).abs()
+    return apart[0] if sizes is None else apart
