@@ -18,6 +18,7 @@ check: .venv/ready  ## style and types
 bench: .venv/ready  ## ours beside peers, as ratios; lapjv joins in where it can be built
 	-$(BIN)/pip install -q -c constraints.txt lapjv
 	$(BIN)/python -m benchmarks.exact
+	$(BIN)/python -m benchmarks.sinkhorn
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -132,11 +132,10 @@ def pot_batch_sinkhorn(batch: Problems) -> Solver:
     n, m = batch.sizes[:, :1], batch.sizes[:, 1:]
     left = torch.where(torch.arange(batch.cost.shape[1]) < n, 1 / n, 1e-30).double()
     right = torch.where(torch.arange(batch.cost.shape[2]) < m, 1 / m, 1e-30).double()
+    cost = batch.cost.nan_to_num(posinf=1.0)
     active = (0.01 / (n * m)).numpy()[..., None]
     return Solver(
-        lambda: ot.solve_batch(
-            batch.cost, reg=1e-4, a=left, b=right, method="log_sinkhorn", grad="detach"
-        ).plan.numpy(),
+        lambda: ot.solve_batch(cost, reg=1e-4, a=left, b=right, method="log_sinkhorn", grad="detach").plan.numpy(),
         lambda plans: cut(plans > active, batch),
         rounds=1,
     )

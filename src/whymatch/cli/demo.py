@@ -1,4 +1,4 @@
-"""`whymatch demo`: the four constraints on one synthetic problem, as the paper's figure 5 and table 1 show them."""
+"""`whymatch demo`: the paper's figure 5 and table 1 on a synthetic problem, with every method side by side."""
 
 import argparse
 from pathlib import Path
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def add_to(verbs: Any) -> None:
     """Adds the verb to the command line."""
-    parser = verbs.add_parser("demo", help="the four constraints on one synthetic 30 × 20 problem")
+    parser = verbs.add_parser("demo", help="the four constraints, and attention, on one synthetic 30 × 20 problem")
     parser.add_argument("--picture", type=Path, default=Path("whymatch-demo.png"), help="where to write the picture")
     parser.set_defaults(run=run)
 
@@ -19,16 +19,21 @@ def synthetic_cost(left: int = 30, right: int = 20, seed: int = 0) -> "Tensor":
     """Cosine distances of spans about eighteen topics, of which the two texts share six."""
     import torch
 
+    from whymatch.matching.costs import cosine_distance
+
     generator = torch.Generator().manual_seed(seed)
     topics = torch.randn(18, 32, generator=generator)
     of_left = torch.randint(0, 12, (left,), generator=generator)
     of_right = torch.randint(6, 18, (right,), generator=generator)
     x, y = (topics[of] + 0.5 * torch.randn(len(of), 32, generator=generator) for of in (of_left, of_right))
-    return 1 - torch.nn.functional.normalize(x) @ torch.nn.functional.normalize(y).T
+    return cosine_distance(x, y)
 
 
 def run(settings: argparse.Namespace) -> None:
-    """Solves the problem under each constraint, prints what each promises and gives, and draws the plans."""
+    """Solves the problem by every method, prints what each promises and gives, and draws the plans."""
+    import torch
+
+    from whymatch.matching.attention import attention, count_active, sparsemax
     from whymatch.show.terminal import table
     from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
     from whymatch.transport.exact import solve
@@ -41,27 +46,39 @@ def run(settings: argparse.Namespace) -> None:
         ("relaxed one-to-k", UpTo(1, below=0.5)),
         ("exact-k", Exactly(4)),
     ]
-    rows, plans = [], {}
+    baselines: list[tuple[str, float, Any]] = [
+        ("attention", 1.0, torch.softmax),
+        ("attention, T = 0.1", 0.1, torch.softmax),
+        ("attention, T = 0.01", 0.01, torch.softmax),
+        ("sparse attention", 1.0, sparsemax),
+    ]
+    rows, plans = [], {"cost (dark is cheap)": (-cost).tolist()}
     for paper_name, constraint in constraints:
         solution = solve(cost, constraint)
-        links = int((solution.plan > 0).sum())
+        links = int(count_active(solution.plan).number)
         fewest, most = constraint.links(min(n, m), max(n, m))
         promise = f"{fewest}" if fewest == most else f"{fewest} to {most}"
         rows.append(
             [repr(constraint), paper_name, promise, f"{links}", f"{links / (n * m):.1%}", f"{solution.gap:.0e}"]
         )
         plans[f"{constraint}\n{links} links"] = solution.plan.tolist()
+    for name, temperature, normaliser in baselines:
+        both = attention(cost, temperature=temperature, normaliser=normaliser)
+        links = int(count_active(*both).number)
+        rows.append(["", name, "none", f"{links}", f"{links / (n * m):.1%}", ""])
+        plans[f"{name}\n{links} active"] = both.to_right.tolist()
     print(f"A synthetic problem: {n} spans on the left, {m} on the right, {n * m} pairs that could be linked.\n")
     print(table(["constraint", "in the paper", "promised links", "links", "of all pairs", "gap to optimum"], rows))
-    draw(plans, cost.tolist(), settings.picture)
+    print("\nAttention has a matrix for each direction; its links are those that are active in either.")
+    draw(plans, settings.picture)
 
 
-def draw(plans: dict[str, list[list[float]]], cost: list[list[float]], picture: Path) -> None:
+def draw(plans: dict[str, list[list[float]]], picture: Path) -> None:
     """Writes the picture, or says what is missing to write it."""
     try:
         from whymatch.show.figures import heat_maps
     except ModuleNotFoundError:
         print("\nFor a picture, install matplotlib.")
         return
-    heat_maps({"cost\ndark is cheap": [[-c for c in row] for row in cost], **plans}, picture)
+    heat_maps(plans, picture)
     print(f"\nPicture: {picture}")

@@ -1,18 +1,25 @@
 """Figures, drawn with matplotlib."""
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
+ABREAST = 5  # heat maps in a row
+
 
 def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], file: Path) -> None:
     """Matrices side by side under their titles, each on its own scale, dark for large values."""
-    figure = Figure(figsize=(2.4 * len(maps), 4.2), layout="constrained")
-    for axes, (title, values) in zip(figure.subplots(1, len(maps), squeeze=False)[0], maps.items(), strict=True):
+    down = ceil(len(maps) / ABREAST)
+    figure = Figure(figsize=(2.4 * min(len(maps), ABREAST), 4.1 * down), layout="constrained")
+    grid = figure.subplots(down, min(len(maps), ABREAST), squeeze=False).flatten()
+    for axes, (title, values) in zip(grid, maps.items(), strict=False):
         axes.imshow(values, cmap="Blues", interpolation="nearest")
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("right spans", fontsize=8)
+        axes.set_ylabel("left spans", fontsize=8)
         axes.tick_params(labelsize=7)
-    figure.axes[0].set_ylabel("left spans", fontsize=8)
-    figure.savefig(file, dpi=150, format=file.suffix.lstrip(".") or "png")
+    for axes in grid[len(maps) :]:
+        axes.set_visible(False)
+    figure.savefig(file, dpi=120, format=file.suffix.lstrip(".") or "png")

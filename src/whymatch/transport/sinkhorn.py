@@ -22,7 +22,7 @@ from whymatch.transport.solution import Status
 class Temperature:
     """What entropy is worth: epsilon as a share of the range of the costs, or in their unit where not `relative`."""
 
-    epsilon: float = 0.05
+    epsilon: float = 0.1
     relative: bool = True
 
     def __post_init__(self) -> None:
