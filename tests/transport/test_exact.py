@@ -183,6 +183,12 @@ def test_balanced_with_masses_of_every_size_stays_sparse_and_carries_them() -> N
         assert within_tolerance(solution, cost, Balanced())
 
 
+def test_masses_that_are_counts_are_moved_without_rounding() -> None:
+    cost = torch.tensor([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]]).double()
+    plan = solve(cost, Balanced(), mass=(torch.tensor([2, 3, 5]), torch.tensor([5, 5]))).plan
+    assert plan.tolist() == [[2, 0], [3, 0], [0, 5]]
+
+
 def test_equal_masses_given_as_numbers_leave_no_crumbs() -> None:
     cost = torch.randn(50, 6, 6, generator=torch.Generator().manual_seed(8)).double()
     thirds = torch.full((50, 6), 1 / 6, dtype=torch.float64)

@@ -33,8 +33,12 @@ def given(batch: Batch, left: Any, right: Any) -> Masses:
     """The caller's masses; the right ones are scaled to the left total."""
     sides = one_side(batch, 0, left), one_side(batch, 1, right)
     totals, valid = check(*sides)
-    supply, demand = (whole(masses, of_side, valid) for masses, of_side in zip(sides, totals, strict=True))
-    return Masses(supply, demand, unit=totals[0] / GRID, valid=valid)
+    counts = (totals[0] == totals[1]) & (totals[0] <= GRID)  # whole numbers are units already
+    for masses in sides:
+        counts &= (masses == np.floor(masses)).all(axis=1)
+    grid = np.where(counts, totals[0], GRID)
+    supply, demand = (whole(masses, of_side, grid, valid) for masses, of_side in zip(sides, totals, strict=True))
+    return Masses(supply, demand, unit=np.where(counts, 1.0, totals[0] / GRID), valid=valid)
 
 
 def check(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -64,10 +68,11 @@ def one_side(batch: Batch, side: int, masses: Any) -> np.ndarray:
     return np.where(padding, 0.0, values.reshape(count, spans))
 
 
-def whole(masses: np.ndarray, totals: np.ndarray, valid: np.ndarray) -> np.ndarray:
-    """Rounded to units; the largest takes up what rounding leaves, so that the units add up."""
+def whole(masses: np.ndarray, totals: np.ndarray, grid: np.ndarray, valid: np.ndarray) -> np.ndarray:
+    """Rounded to `grid` units in all; the largest takes up what rounding leaves, so that they add up."""
     shares = np.divide(masses, totals[:, None], out=np.zeros_like(masses), where=valid[:, None])
-    units = np.rint(shares * GRID).astype(np.int64)
+    units = np.rint(shares * np.where(valid, grid, 0)[:, None]).astype(np.int64)
     if units.shape[1]:
-        units[np.arange(len(units)), units.argmax(axis=1)] += np.where(valid, int(GRID) - units.sum(axis=1), 0)
+        rest = np.where(valid, grid, 0).astype(np.int64) - units.sum(axis=1)
+        units[np.arange(len(units)), units.argmax(axis=1)] += rest
     return units
