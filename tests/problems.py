@@ -112,40 +112,33 @@ def spread_of(cost: Tensor, constraint: Constraint) -> float:
     return float(high / 4 - allowed.min() / 4) * 4
 
 
-def promise_broken(plan: Tensor, cost: Tensor, constraint: Constraint) -> str | None:
-    """What is wrong with a plan under its constraint, if anything is."""
-    n, m = plan.shape
+def broken_promises(plan: torch.Tensor, cost: torch.Tensor, constraint: Constraint) -> NDArray[np.bool_]:
+    """Which problems of a batch, all of one size, break their constraint's promise."""
+    _, n, m = plan.shape
     links = plan > 0
-    rows, columns = links.sum(dim=1), links.sum(dim=0)
+    rows, columns, total = links.sum(dim=2), links.sum(dim=1), links.sum(dim=(1, 2))
     of_shorter, of_longer = (rows, columns) if n <= m else (columns, rows)
-    total = int(links.sum())
-    if (plan < 0).any() or not plan.isfinite().all():
-        return "mass is not a positive number"
-    if links.any() and cost[links].isinf().any():
-        return "a forbidden pair is linked"
+    broken = (plan < 0).any(2).any(1) | (links & cost.isinf()).any(2).any(1)
     if isinstance(constraint, Balanced):
         atol = 1e-6 if plan.dtype == torch.float32 else 1e-12
-        left, right = plan.new_full((n,), 1 / n), plan.new_full((m,), 1 / m)
-        if not torch.allclose(plan.sum(dim=1), left, atol=atol, rtol=0):
-            return "a left span does not carry its mass"
-        if not torch.allclose(plan.sum(dim=0), right, atol=atol, rtol=0):
-            return "a right span does not carry its mass"
-        return "too many links" if total > n + m - 1 else None
-    mass = torch.tensor(constraint.mass(min(n, m), max(n, m))).to(plan)
-    if not (plan[links] == mass).all():
-        return "the mass of a link is wrong"
-    if (of_longer > 1).any():
-        return "a span of the longer text is in two links"
-    fewest, most = constraint.links(min(n, m), max(n, m))
-    if not fewest <= total <= most:
-        return f"{total} links instead of {fewest} to {most}"
-    if isinstance(constraint, OneTo) and not (of_shorter == constraint.k).all():
-        return "a span of the shorter text is not in exactly k links"
-    if isinstance(constraint, UpTo) and ((of_shorter > constraint.k).any() or (cost[links] >= constraint.below).any()):
-        return "a span of the shorter text is in more than k links, or a pair is not under `below`"
-    if isinstance(constraint, Exactly) and (of_shorter > 1).any():
-        return "a span is in two links"
-    return None
+        broken |= ((plan.sum(dim=2) - 1 / n).abs() > atol).any(1) | ((plan.sum(dim=1) - 1 / m).abs() > atol).any(1)
+        broken |= total > n + m - 1
+        if n == m:
+            broken |= total != n
+        return broken.numpy()
+    mass = plan.new_tensor(float(constraint.mass(min(n, m), max(n, m))))
+    broken |= (links & (plan != mass)).any(2).any(1) | (of_longer > 1).any(1)
+    if isinstance(constraint, OneTo):
+        broken |= (of_shorter != constraint.k).any(1)
+    elif isinstance(constraint, UpTo):
+        broken |= (of_shorter > constraint.k).any(1) | (links & (cost >= constraint.below)).any(2).any(1)
+    else:
+        broken |= (of_shorter > 1).any(1) | (total != constraint.k)
+    return broken.numpy()
+
+
+def keeps_its_promise(plan: Tensor, cost: Tensor, constraint: Constraint) -> bool:
+    return not broken_promises(plan[None], cost[None], constraint).any()
 
 
 def within_tolerance(solution: Solution, cost: Tensor, constraint: Constraint) -> bool:

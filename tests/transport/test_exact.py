@@ -12,7 +12,7 @@ from tests.problems import (
     by_program,
     constraints,
     costs,
-    promise_broken,
+    keeps_its_promise,
     spread_of,
     within_tolerance,
 )
@@ -28,7 +28,7 @@ def test_the_promise_is_kept_and_proved_optimal_for_every_kind_of_cost(
 ) -> None:
     solution = solve(cost, constraint, strict=False)
     if solution.status == Status.OK:
-        assert promise_broken(solution.plan, cost, constraint) is None
+        assert keeps_its_promise(solution.plan, cost, constraint)
         assert within_tolerance(solution, cost, constraint)
     else:
         assert not solution.plan.any()
@@ -99,7 +99,10 @@ def test_a_planted_permutation_is_found(seed: int, n: int, extra: int) -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_padding_and_neighbours_change_nothing(constraint: Constraint, dtype: torch.dtype) -> None:
     generator = torch.Generator().manual_seed(0)
-    alone = [torch.randn(int(n), int(m), generator=generator).to(dtype) for n, m in torch.randint(3, 20, (60, 2))]
+    alone = [
+        torch.randn(int(n), int(m), generator=generator).to(dtype)
+        for n, m in torch.randint(3, 20, (60, 2), generator=generator)
+    ]
     alone[7][1, 1] = torch.nan
     alone[11] = torch.empty(0, 5, dtype=dtype)
     batch, sizes = pad(alone)
@@ -115,6 +118,18 @@ def test_padding_and_neighbours_change_nothing(constraint: Constraint, dtype: to
         assert not together.plan[b, :, m:].any()
         for left, right in zip(together[1:], single[1:], strict=True):
             assert torch.equal(left[b].nan_to_num(-1), right.nan_to_num(-1))
+
+
+@given(alone=st.lists(costs(), min_size=1, max_size=6), constraint=constraints())
+def test_a_ragged_batch_of_anything_equals_its_problems(alone: list[torch.Tensor], constraint: Constraint) -> None:
+    batch, sizes = pad(alone)
+    together = solve(batch, constraint, sizes=sizes)
+    for b, cost in enumerate(alone):
+        single = solve(cost, constraint, strict=False)
+        assert torch.equal(together.plan[b, : cost.shape[0], : cost.shape[1]], single.plan)
+        assert torch.equal(together.cost[b].nan_to_num(-1), single.cost.nan_to_num(-1))
+        assert torch.equal(together.gap[b].nan_to_num(-1), single.gap.nan_to_num(-1))
+        assert together.status[b] == single.status
 
 
 @given(cost=costs(), constraint=constraints())
@@ -161,12 +176,19 @@ def test_shifting_and_scaling_costs_moves_no_link() -> None:
         assert torch.equal(solve(cost, constraint).plan > 0, solve(cost * 1000 - 7, constraint).plan > 0)
 
 
+@pytest.mark.parametrize("constraint", [Balanced(), OneTo(1), UpTo(1, below=2.0), Exactly(2)], ids=repr)
+def test_the_certificate_holds_where_costs_are_far_above_the_smallest(constraint: Constraint) -> None:
+    cost = 0.9 + 0.1 * torch.rand(700, 700, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    cost[0, 0] = 0
+    assert within_tolerance(solve(cost, constraint), cost, constraint)
+
+
 @pytest.mark.parametrize("constraint", [Balanced(), OneTo(1), UpTo(1), Exactly(5)], ids=repr)
 def test_the_papers_longest_document_is_solved(constraint: Constraint) -> None:
     vectors = torch.nn.functional.normalize(torch.randn(3200, 32, generator=torch.Generator().manual_seed(6)), dim=1)
     cost = -vectors[:1600] @ vectors[1600:].T
     solution = solve(cost, constraint)
-    assert promise_broken(solution.plan, cost, constraint) is None
+    assert keeps_its_promise(solution.plan, cost, constraint)
     assert within_tolerance(solution, cost, constraint)
 
 

@@ -1,9 +1,47 @@
-"""Single steps of the CPU kernels that whole problems exercise only by luck."""
+"""Single steps of the CPU kernels: certificates hold whatever the prices, and cycles of links are removed."""
 
 import numpy as np
 import pytest
+import torch
 
-from whymatch.transport.kernels.cpu.masses import Flow, untangle
+from tests.problems import by_program
+from whymatch import Balanced, Exactly, OneTo, UpTo, path, solve
+from whymatch.transport.kernels.cpu.batches import bound, bound_exactly, bound_masses
+from whymatch.transport.kernels.cpu.flows import Flow, untangle
+from whymatch.transport.kernels.cpu.steps import V, workspace
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_prices_make_a_certificate_claim_too_much(seed: int) -> None:
+    """Weak duality: with any prices at all, a bound stays under the optimum that a linear program finds."""
+    rng = np.random.default_rng(seed)
+    n, m, k = 4, 9, int(rng.integers(1, 3))
+    c = rng.standard_normal((n, m))
+    below = np.where(c < 0, c, np.inf)
+    cost = torch.from_numpy(c)
+    one_to, up_to, exactly, balanced = (by_program(cost, rule) for rule in (OneTo(k), UpTo(k), Exactly(k), Balanced()))
+    assert one_to is not None
+    assert up_to is not None
+    assert exactly is not None
+    assert balanced is not None
+    for size in (0.0, 0.01, 0.3, 3.0):
+        w = workspace(m)
+        w.real[V] = size * rng.standard_normal(m)
+        assert bound(c, k, np.inf, w) <= one_to * k * n + 1e-6
+        assert bound(below, k, 0.0, w) <= up_to * min(k * n, m) + 1e-6
+        assert bound_exactly(c, k, float(rng.standard_normal()), w) <= exactly * k + 1e-6
+        sent, taken = np.full(n, m), np.full(m, n)
+        assert bound_masses(c, sent, taken, w.real[V]) <= balanced * n * m + 1e-6
+
+
+def test_gaps_are_computed_and_not_assumed() -> None:
+    """Rounding leaves its trace in some gap of many: a gap that is always 0 would be no certificate."""
+    cost = torch.randn(300, 12, 17, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    for constraint in (OneTo(1), UpTo(1, below=0.9), Exactly(7), Balanced()):
+        gap = solve(cost, constraint).gap
+        assert gap.any()
+        assert gap.abs().max() < 1e-14
+    assert path(cost).gap.any()
 
 
 @pytest.mark.parametrize("seed", range(20))

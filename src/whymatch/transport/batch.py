@@ -43,7 +43,8 @@ class Batch:
     def values(self) -> np.ndarray:
         """The costs as an array on the CPU, in single or double precision."""
         cost = self.cost.detach().cpu()
-        return (cost if cost.dtype in (torch.float32, torch.float64) else cost.float()).contiguous().numpy()
+        cost = cost if cost.dtype in (torch.float32, torch.float64) else cost.float()
+        return np.ascontiguousarray(cost.numpy())  # not by torch, whose threads hang in a forked child
 
     def refuse(self, constraint: Constraint, status: np.ndarray) -> None:
         """Raises for the first problem that is not ok, with the reason and what to do."""
@@ -94,7 +95,7 @@ def as_batch(cost: Any, sizes: Any = None) -> Batch:
     sizes = torch.as_tensor(sizes).cpu()
     if sizes.is_floating_point() or sizes.is_complex() or sizes.dtype == torch.bool:
         raise TypeError(f"Sizes must be whole numbers, got {sizes.dtype}.")
-    sizes = sizes.to(torch.int64).numpy()
+    sizes = np.ascontiguousarray(sizes.to(torch.int64).numpy())
     if single:
         sizes = sizes[None]
     if sizes.shape != (len(cost), 2):

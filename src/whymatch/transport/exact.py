@@ -31,7 +31,7 @@ def solve(
 
     A cost of +inf forbids a pair; NaN and -inf are invalid. A problem that cannot be solved gets a status and changes
     nothing for its neighbours; it raises instead where `strict`, the default for a single matrix. `mass` gives the left
-    and right mass of `Balanced()`, of equal totals, padded as the costs are; 2⁻⁴⁰ of the total or less counts as none.
+    and right mass of `Balanced()`, of equal totals, padded as the costs are; differences of 2⁻⁵⁰ of the total are lost.
 
     The solution's cost is the optimised objective: <cost, plan>, and <cost - below, plan> for `UpTo`. It can be
     differentiated with respect to the costs. The plan is constant almost everywhere; with `smooth` it has the
@@ -46,8 +46,8 @@ def solve(
     if isinstance(constraint, Balanced):
         masses = even(batch) if mass is None else given(batch, *mass)
         status[~masses.valid] = Status.INVALID
-        arrays = [costs, batch.sizes, masses.supply, masses.demand, masses.unit, plan, value, gap, status]
-        spread(solve_masses, batch.work, *arrays)
+        arrays = [costs, batch.sizes, masses.supply, masses.demand, masses.unit, masses.crumb]
+        spread(solve_masses, batch.work, *arrays, plan, value, gap, status)
     else:
         share = constraint.mass(batch.shorter, batch.longer)
         kernel = partial(solve_links, RULES[type(constraint)], min(constraint.k, MANY), batch.below(constraint))

@@ -30,7 +30,7 @@ def margin(
         raise ValueError(f"The solution is of other costs: its plan has shape {tuple(solution.plan.shape)}.")
     costs = batch.cost.detach().double()
     limits = torch.from_numpy(batch.sizes)
-    masses = None if mass is None else [torch.as_tensor(side).reshape(len(costs), -1) for side in mass]
+    masses = None if mass is None else [torch.as_tensor(side).cpu().reshape(len(costs), -1) for side in mass]
     best = solve(costs, constraint, sizes=limits, mass=None if masses is None else (masses[0], masses[1]))
     margins = torch.where(best.status == Status.OK, torch.inf, torch.nan).to(costs)
     links = torch.nonzero(solution.plan[None] if batch.single else solution.plan)
@@ -38,8 +38,9 @@ def margin(
         b, i, j = some.unbind(dim=1)
         without = costs[b]
         without[torch.arange(len(b)), i, j] = torch.inf
-        chosen = None if masses is None else (masses[0][b], masses[1][b])
-        other = solve(without, constraint, sizes=limits[b.cpu()], mass=chosen)
+        here = b.cpu()
+        chosen = None if masses is None else (masses[0][here], masses[1][here])
+        other = solve(without, constraint, sizes=limits[here], mass=chosen)
         more = (other.cost - best.cost[b]).nan_to_num(nan=torch.inf, posinf=torch.inf)
         margins.scatter_reduce_(0, b, more, "amin")
     margins = margins.clamp(min=0).to(batch.cost.dtype)

@@ -8,6 +8,7 @@ import torch
 from whymatch.transport.batch import Batch, numbers
 
 GRID = 2.0**50  # given masses are rounded to the total divided by this
+TINY = 1e-280  # a total whose units can still be told from 0
 AGREE = 1e-5  # totals that differ by less than this share are taken as equal
 
 
@@ -17,6 +18,7 @@ class Masses(NamedTuple):
     supply: np.ndarray
     demand: np.ndarray
     unit: np.ndarray
+    crumb: np.ndarray  # a link of this many units or less comes from rounding
     valid: np.ndarray
 
 
@@ -26,7 +28,8 @@ def even(batch: Batch) -> Masses:
     step = np.maximum(np.gcd(n, m), 1)
     supply = np.repeat((m // step)[:, None], batch.cost.shape[1], axis=1)
     demand = np.repeat((n // step)[:, None], batch.cost.shape[2], axis=1)
-    return Masses(supply, demand, unit=step / np.maximum(n * m, 1), valid=np.full(len(n), True))
+    unit = step / np.maximum(n * m, 1)
+    return Masses(supply, demand, unit, crumb=np.zeros_like(n), valid=np.full(len(n), True))
 
 
 def given(batch: Batch, left: Any, right: Any) -> Masses:
@@ -38,14 +41,15 @@ def given(batch: Batch, left: Any, right: Any) -> Masses:
         counts &= (masses == np.floor(masses)).all(axis=1)
     grid = np.where(counts, totals[0], GRID)
     supply, demand = (whole(masses, of_side, grid, valid) for masses, of_side in zip(sides, totals, strict=True))
-    return Masses(supply, demand, unit=np.where(counts, 1.0, totals[0] / GRID), valid=valid)
+    unit, crumb = np.where(counts, 1.0, totals[0] / GRID), np.where(counts, 0, batch.sizes.sum(axis=1))
+    return Masses(supply, demand, unit, crumb, valid)
 
 
 def check(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The totals of both sides, and which problems have masses that make sense."""
     totals = np.stack([total(left), total(right)])
     low, high = totals.min(axis=0), totals.max(axis=0)
-    agree = (low > 0) & (high < np.inf) & (low >= high * (1 - AGREE))
+    agree = (low > TINY) & (high < np.inf) & (low >= high * (1 - AGREE))
     return totals, agree & (left >= 0).all(axis=1) & (right >= 0).all(axis=1)
 
 

@@ -38,7 +38,10 @@ def spread(kernel: Callable[..., None], work: np.ndarray, *arrays: np.ndarray) -
             kernel(*(array[low:high] for array in arrays))
 
     helping = [helpers(threads - 1, os.getpid()).submit(take_parts) for _ in range(threads - 1)]
-    take_parts()
-    for helper in helping:
-        if not helper.cancel():  # it may still wait behind another caller's work
-            helper.result()
+    try:
+        take_parts()
+    finally:
+        parts.clear()
+        for helper in helping:
+            if not helper.cancel():  # it may still wait behind another caller's work
+                helper.result()

@@ -8,10 +8,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from whymatch.transport.kernels.cpu.flows import Flow, transport
 from whymatch.transport.kernels.cpu.links import assign, no_links, one_more_link
-from whymatch.transport.kernels.cpu.masses import Flow, transport
 from whymatch.transport.kernels.cpu.steps import (
     INF,
+    OPEN,
     OWNER,
     SPARE,
     Floats,
@@ -31,7 +32,6 @@ Costs: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 OK, INVALID, INFEASIBLE = int(Status.OK), int(Status.INVALID), int(Status.INFEASIBLE)
 ONE_TO, UP_TO, EXACTLY = 0, 1, 2
 HUGE = 1e290  # larger costs are divided by 2^64 first, so that sums of them stay finite
-CRUMB = 2.0**-40  # a link with less than this share of all the mass is rounding, and dropped
 
 
 @step
@@ -45,7 +45,9 @@ def measure(cost: Costs, n: int, m: int) -> tuple[bool, float, float]:
             wrong += not x > -INF
             wide += (x > HUGE) & (x < INF)
             low = smaller(low, x)
-    return wrong == 0, low, 2.0**-64 if wide > 0 or low < -HUGE else 1.0
+    if wrong:  # and `low` means nothing
+        return False, 0.0, 1.0
+    return True, low, 2.0**-64 if wide > 0 or low < -HUGE else 1.0
 
 
 @step
@@ -56,7 +58,9 @@ def load(cost: Costs, n: int, m: int, turned: bool, below: float, buffer: Floats
     Where `turned`, right spans are the rows.
     """
     valid, low, scale = measure(cost, n, m)
-    zero = (below if below < INF else low) * scale
+    zero = below if below < INF else low
+    scale = 2.0**-64 if HUGE < abs(zero) < INF else scale
+    zero *= scale
     c = buffer[: n * m].reshape((m, n) if turned else (n, m))
     for i in range(n):
         row = cost[i][:m]
@@ -79,11 +83,12 @@ def clear(plan: Costs) -> None:
 
 
 @step
-def bound(c: Floats, units: int, ceiling: float, v: Floats) -> float:
-    """A lower bound on the cost, whatever v is: rows want `units` links each, or fewer at the price `ceiling`."""
+def bound(c: Floats, units: int, ceiling: float, w: Work) -> float:
+    """A lower bound on the cost, whatever columns' prices: rows want `units` links each, or fewer at `ceiling` each."""
+    v = w.real[OPEN]
     total = 0.0
     for j in range(c.shape[1]):
-        v[j] = min(v[j], 0.0)  # a column may stay empty
+        v[j] = min(w.real[V, j], 0.0)  # a column may stay empty
         total += v[j]
     for i in range(c.shape[0]):
         total += units * min(lowest(c[i], v), ceiling)
@@ -91,9 +96,28 @@ def bound(c: Floats, units: int, ceiling: float, v: Floats) -> float:
 
 
 @step
-def bound_exactly(c: Floats, k: int, price: float, v: Floats) -> float:
-    """The same for k links in all: n - k rows are left out, at the price of the last link."""
-    return bound(c, 1, price, v) - (c.shape[0] - k) * price
+def bound_exactly(c: Floats, k: int, price: float, w: Work) -> float:
+    """The same for k links in all, whatever their `price`: a row gains what its link costs less than that."""
+    v = w.real[OPEN]
+    total = k * price
+    for j in range(c.shape[1]):
+        v[j] = min(w.real[V, j], 0.0)
+        total += v[j]
+    for i in range(c.shape[0]):
+        total += min(lowest(c[i], v) - price, 0.0)
+    return total
+
+
+@step
+def bound_masses(c: Floats, sent: Ints, taken: Ints, v: Floats) -> float:
+    """The same for a transport of whole units, where every column takes all it can."""
+    total = 0.0
+    for j in range(c.shape[1]):
+        total += taken[j] * v[j]
+    for i in range(c.shape[0]):
+        if sent[i] > 0:
+            total += sent[i] * lowest(c[i], v)
+    return total
 
 
 @step
@@ -106,10 +130,10 @@ def optimal_links(c: Floats, rule: int, k: int, w: Work) -> tuple[bool, float]:
             price = one_more_link(c, price, w)
             if price == INF:
                 return False, INF
-        return True, bound_exactly(c, k, price, w.real[V])
+        return True, bound_exactly(c, k, price, w)
     ceiling = 0.0 if rule == UP_TO else INF
     k = min(k, c.shape[1])  # no row can have more links than there are columns
-    return assign(c, k, ceiling, w), bound(c, k, ceiling, w.real[V])
+    return assign(c, k, ceiling, w), bound(c, k, ceiling, w)
 
 
 @kernel
@@ -177,16 +201,19 @@ def solve_path(
                     shifted += c[i, j]
             value[b, k] = total
             increment[b, k] = price / scale + low
-            gap[b, k] = (shifted - bound_exactly(c, k + 1, price, w.real[V])) / scale
+            gap[b, k] = (shifted - bound_exactly(c, k + 1, price, w)) / scale
             status[b, k] = OK
 
 
 @kernel
 def solve_masses(
-    cost: Costs, sizes: Ints, supply: Ints, demand: Ints, unit: Floats,
+    cost: Costs, sizes: Ints, supply: Ints, demand: Ints, unit: Floats, crumb: Ints,
     plan: Costs, value: Floats, gap: Floats, status: Ints,
 ) -> None:  # fmt: skip
-    """`Balanced()` for each problem whose status is ok: as many units of mass `unit` on the left as on the right."""
+    """`Balanced()` for each problem whose status is ok: as many units of mass `unit` on the left as on the right.
+
+    A link of `crumb` units or less comes from rounding the masses, and is dropped.
+    """
     area, longest = cost.shape[1] * cost.shape[2], max(cost.shape[1], cost.shape[2])
     w = workspace(longest)
     buffer, units, holders = np.empty(area), np.empty(area, np.int64), np.empty(area, np.int64)
@@ -204,10 +231,8 @@ def solve_masses(
         sent, taken = (demand[b], supply[b]) if turned else (supply[b], demand[b])
         for j in range(columns):
             w.whole[SPARE, j] = taken[j]
-        everything = 0
         for i in range(rows):
             stock[i] = sent[i]
-            everything += sent[i]
         shape = (columns, rows)
         flow = Flow(units[: n * m].reshape(shape), holders[: n * m].reshape(shape), held[:columns])
         if not transport(c, stock, flow, w):
@@ -215,16 +240,12 @@ def solve_masses(
             continue
         total = shifted = 0.0
         for j in range(columns):
-            shifted -= taken[j] * w.real[V, j]
             for t in range(flow.held[j]):
                 i = flow.holders[j, t]
                 shifted += c[i, j] * flow.units[j, i]
-                if flow.units[j, i] > CRUMB * everything:
+                if flow.units[j, i] > crumb[b]:
                     left, right = (j, i) if turned else (i, j)
                     plan[b, left, right] = flow.units[j, i] * unit[b]
                     total += cost[b, left, right] * (flow.units[j, i] * unit[b])
-        for i in range(rows):
-            if sent[i] > 0:
-                shifted -= sent[i] * lowest(c[i], w.real[V])
         value[b] = total
-        gap[b] = shifted * unit[b] / scale
+        gap[b] = (shifted - bound_masses(c, sent, taken, w.real[V])) * unit[b] / scale

@@ -71,7 +71,7 @@ def bid(c: Floats, ceiling: float, w: Work) -> int:
 
 
 @step
-def search(c: Floats, start: int, ceiling: float, w: Work) -> tuple[bool, int]:
+def search(c: Floats, start: int, units: int, ceiling: float, w: Work) -> tuple[bool, int]:
     """Finds the shortest way to give row `start` one more unit: whether there is one, and the column to hand on.
 
     A way ends in a free column, or in a row that had rather be left out. Such a row hands on the column it gives up,
@@ -80,18 +80,21 @@ def search(c: Floats, start: int, ceiling: float, w: Work) -> tuple[bool, int]:
     n, m = c.shape
     begin(n, m, w)
     w.whole[ENTRY, start] = -1
-    i, d, count, best = start, 0.0, 0, INF
+    i, d, count = start, 0.0, 0
     out, given_up = INF, -1
     while True:
-        if w.real[REACH, i] == INF:
-            w.real[REACH, i] = d
-            if ceiling - w.real[U, i] + d < out:
-                out, given_up = ceiling - w.real[U, i] + d, w.whole[ENTRY, i]
-            best = relax(c[i], d - w.real[U, i], w.real[OPEN], i, w.real[DISTANCE], w.whole[PARENT])
-        else:  # again, through another of its columns
-            best = INF
+        w.real[REACH, i] = d
+        if ceiling - w.real[U, i] + d < out:
+            out, given_up = ceiling - w.real[U, i] + d, w.whole[ENTRY, i]
+        if units > 1:  # all the columns of a row are as near as the row
             for j in range(m):
-                best = smaller(best, w.real[DISTANCE, j])
+                if w.whole[OWNER, j] == i:
+                    settle(j, d, count, w)
+                    count += 1
+        elif i != start:
+            settle(w.whole[ENTRY, i], d, count, w)
+            count += 1
+        best = relax(c[i], d - w.real[U, i], w.real[OPEN], i, w.real[DISTANCE], w.whole[PARENT])
         if best >= out:
             reprice(n, out, count, w)
             return out < INF, given_up
@@ -99,11 +102,8 @@ def search(c: Floats, start: int, ceiling: float, w: Work) -> tuple[bool, int]:
         if w.whole[SPARE, j] > 0:
             reprice(n, d, count, w)
             return True, j
-        settle(j, d, count, w)
-        count += 1
         i = w.whole[OWNER, j]
-        if w.real[REACH, i] == INF:
-            w.whole[ENTRY, i] = j
+        w.whole[ENTRY, i] = j
 
 
 @step
@@ -124,7 +124,7 @@ def assign(c: Floats, units: int, ceiling: float, w: Work) -> bool:
         if w.real[U, i] == INF:
             return False
         for _ in range(units):
-            found, j = search(c, i, ceiling, w)
+            found, j = search(c, i, units, ceiling, w)
             if not found:
                 return False
             if j < 0:

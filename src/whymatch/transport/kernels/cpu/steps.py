@@ -26,7 +26,10 @@ def kernel(function: Function) -> Function:
 
     Serial on purpose: numba's parallel loops kill forked children and stop the process when two threads enter them.
     """
-    return cast(Function, njit(nogil=True, cache=True)(function))
+    try:
+        return cast(Function, njit(nogil=True, cache=True)(function))
+    except RuntimeError:  # nowhere to write a cache: a read-only installation without a home
+        return cast(Function, njit(nogil=True)(function))
 
 
 def step(function: Function) -> Function:
