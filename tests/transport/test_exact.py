@@ -192,6 +192,21 @@ def test_the_papers_longest_document_is_solved(constraint: Constraint) -> None:
     assert within_tolerance(solution, cost, constraint)
 
 
+@pytest.mark.parametrize("family", ["products", "line", "dot"])
+def test_balanced_is_solved_where_shortest_paths_are_slow(family: str) -> None:
+    """Texts of 400 and 399 spans: mass splits everywhere, and paths that move one unit at a time would take minutes."""
+    x, y = (torch.randn(size, generator=torch.Generator().manual_seed(size)).double() for size in (400, 399))
+    if family == "products":
+        cost = torch.outer(torch.arange(1.0, 401.0), torch.arange(1.0, 400.0)).double()
+    else:
+        cost = (x[:, None] - y).abs() if family == "line" else -torch.outer(x, y)
+    solution = solve(cost, Balanced())
+    assert keeps_its_promise(solution.plan, cost, Balanced())
+    assert within_tolerance(solution, cost, Balanced())
+    expected = ot.emd2(np.full(400, 1 / 400), np.full(399, 1 / 399), cost.numpy(), numItermax=10**7)
+    assert float(solution.cost) == pytest.approx(expected, rel=1e-9)
+
+
 def test_balanced_with_masses_of_every_size_stays_sparse_and_carries_them() -> None:
     rng = np.random.default_rng(7)
     for _ in range(200):

@@ -8,6 +8,7 @@ from tests.problems import by_program
 from whymatch import Balanced, Exactly, OneTo, UpTo, path, solve
 from whymatch.transport.kernels.cpu.batches import bound, bound_exactly, bound_masses
 from whymatch.transport.kernels.cpu.flows import Flow, untangle
+from whymatch.transport.kernels.cpu.simplex import simplex
 from whymatch.transport.kernels.cpu.steps import V, workspace
 
 
@@ -63,3 +64,23 @@ def test_untangling_keeps_what_every_span_sends_and_takes_and_leaves_a_forest(se
     assert len(incidence) == (np.linalg.matrix_rank(np.array(incidence)) if incidence else 0)
     for j in range(m):
         assert sorted(flow.holders[j, : flow.held[j]]) == np.flatnonzero(flow.units[j]).tolist()
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_the_simplex_method_finds_the_optimum_of_shortest_paths(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(1, 12, 2)
+    c = rng.integers(0, 4, (n, m)).astype(float) if seed % 2 else np.abs(rng.standard_normal((n, m)))
+    total = int(max(n, m)) + int(rng.integers(0, 20))
+    sent, taken = (1 + rng.multinomial(total - size, np.full(size, 1 / size)) for size in (n, m))
+    flow = Flow(np.zeros((m, n), np.int64), np.zeros((m, n), np.int64), np.zeros(m, np.int64))
+    w = workspace(max(n, m))
+    simplex(c, sent, taken, flow, w)
+    assert (flow.units >= 0).all()
+    assert (flow.units.sum(axis=0) == sent).all()
+    assert (flow.units.sum(axis=1) == taken).all()
+    assert np.count_nonzero(flow.units) <= n + m - 1
+    moved = float((flow.units.T * c).sum())
+    exact = solve(torch.from_numpy(c), Balanced(), mass=(torch.from_numpy(sent), torch.from_numpy(taken)))
+    assert moved == pytest.approx(float(exact.cost), rel=1e-12, abs=1e-12)
+    assert bound_masses(c, sent, taken, w.real[V]) == pytest.approx(moved, rel=1e-12, abs=1e-12)

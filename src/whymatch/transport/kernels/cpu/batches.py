@@ -8,8 +8,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from whymatch.transport.kernels.cpu.flows import Flow, transport
+from whymatch.transport.kernels.cpu.flows import GIVEN_UP, IMPOSSIBLE, Flow, transport
 from whymatch.transport.kernels.cpu.links import assign, no_links, one_more_link
+from whymatch.transport.kernels.cpu.simplex import simplex
 from whymatch.transport.kernels.cpu.steps import (
     INF,
     OPEN,
@@ -31,6 +32,7 @@ Costs: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 OK, INVALID, INFEASIBLE = int(Status.OK), int(Status.INVALID), int(Status.INFEASIBLE)
 ONE_TO, UP_TO, EXACTLY = 0, 1, 2
+PATIENCE = 2  # searches for each span, before the simplex method takes over from shortest paths
 HUGE = 1e290  # larger costs are divided by 2^64 first, so that sums of them stay finite
 
 
@@ -205,6 +207,19 @@ def solve_path(
             status[b, k] = OK
 
 
+@step
+def ordinary(c: Floats, sent: Ints, taken: Ints) -> bool:
+    """Whether no pair is forbidden and no span without mass, as the simplex method wants it."""
+    bare = 0
+    for i in range(c.shape[0]):
+        bare += sent[i] == 0
+        for j in range(c.shape[1]):
+            bare += c[i, j] == INF
+    for j in range(c.shape[1]):
+        bare += taken[j] == 0
+    return bare == 0
+
+
 @kernel
 def solve_masses(
     cost: Costs, sizes: Ints, supply: Ints, demand: Ints, unit: Floats, crumb: Ints,
@@ -235,9 +250,12 @@ def solve_masses(
             stock[i] = sent[i]
         shape = (columns, rows)
         flow = Flow(units[: n * m].reshape(shape), holders[: n * m].reshape(shape), held[:columns])
-        if not transport(c, stock, flow, w):
+        ended = transport(c, stock, flow, w, PATIENCE * (rows + columns) if ordinary(c, sent, taken) else -1)
+        if ended == IMPOSSIBLE:
             status[b] = INFEASIBLE
             continue
+        if ended == GIVEN_UP:
+            simplex(c, sent, taken, flow, w)
         total = shifted = 0.0
         for j in range(columns):
             for t in range(flow.held[j]):

@@ -30,6 +30,8 @@ from whymatch.transport.kernels.cpu.steps import (
     step,
 )  # fmt: skip
 
+DONE, IMPOSSIBLE, GIVEN_UP = 0, 1, 2
+
 
 class Flow(NamedTuple):
     """What moves where, by column, since the search walks from columns back to rows."""
@@ -134,18 +136,22 @@ def send(c: Floats, start: int, supply: Ints, flow: Flow, w: Work) -> bool:
 
 
 @step
-def transport(c: Floats, supply: Ints, flow: Flow, w: Work) -> bool:
-    """Moves all of `supply` into the columns' SPARE units at the smallest cost; returns whether that can be done.
+def transport(c: Floats, supply: Ints, flow: Flow, w: Work, patience: int) -> int:
+    """Moves all of `supply` into the columns' SPARE units at the smallest cost: DONE, IMPOSSIBLE, or GIVEN_UP.
 
-    Ends in an extreme point: the links form a forest, so there are at most n + m - 1 of them.
+    Gives up after `patience` searches. Ends in an extreme point: the links form a forest, so there are at most
+    n + m - 1 of them.
     """
     greedy(c, supply, flow, w)
     for i in range(c.shape[0]):
         while supply[i] > 0:
+            if patience == 0:
+                return GIVEN_UP
+            patience -= 1
             if w.real[U, i] == INF or not send(c, i, supply, flow, w):
-                return False
+                return IMPOSSIBLE
     untangle(flow)
-    return True
+    return DONE
 
 
 @step
