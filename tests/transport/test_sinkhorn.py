@@ -112,6 +112,7 @@ def test_padding_and_neighbours_change_nothing(constraint: Constraint) -> None:
         assert torch.equal(together.plan[b, : len(cost), : cost.shape[1]], single.plan)
         assert together.iterations[b] == single.iterations
         assert torch.equal(together.error[b].nan_to_num(-1), single.error.nan_to_num(-1))
+        assert torch.equal(together.cost[b].nan_to_num(-1), single.cost.nan_to_num(-1))
     assert together.status[5] == Status.INVALID
 
 
@@ -131,6 +132,12 @@ def test_epsilon_is_relative_unless_told_otherwise() -> None:
     small, large = sinkhorn(cost, Exactly(2)).plan, sinkhorn(1000 * cost - 50, Exactly(2)).plan
     assert torch.allclose(small, large, atol=1e-9)
     assert torch.allclose(small, sinkhorn(cost, Exactly(2), Temperature(0.1 * spread, relative=False)).plan, atol=1e-9)
+
+
+def test_an_iteration_has_to_be_allowed_to_start() -> None:
+    for wrong in ({"max_iterations": 0}, {"tolerance": -1.0}):
+        with pytest.raises(ValueError, match="positive"):
+            sinkhorn(torch.rand(2, 2), Balanced(), **wrong)
 
 
 def test_a_temperature_must_be_positive() -> None:

@@ -99,7 +99,7 @@ def as_batch(cost: Any, sizes: Any = None) -> Batch:
     if single:
         sizes = sizes[None]
     if sizes.shape != (len(cost), 2):
-        raise ValueError(f"Sizes must be the (left, right) spans of {len(cost)} problems, got shape {sizes.shape}.")
+        raise ValueError(f"Sizes must be (left, right) for each problem, shape ({len(cost)}, 2), got {sizes.shape}.")
     wrong = np.flatnonzero(((sizes < 0) | (sizes > shape)).any(axis=1))
     if len(wrong):
         b = int(wrong[0])
@@ -135,6 +135,6 @@ def pad(costs: Iterable[Any]) -> tuple[Tensor, Tensor]:
             raise ValueError(f"pad takes matrices (n, m), got shape {tuple(cost.shape)} at position {b}.")
     sizes = torch.tensor([cost.shape for cost in matrices])
     n, m = sizes.amax(dim=0).tolist()
-    return torch.stack(
-        [fill_up(cost, (0, m - cost.shape[1], 0, n - cost.shape[0]), value=torch.inf) for cost in matrices]
-    ), sizes
+    room = [(0, m - cost.shape[1], 0, n - cost.shape[0]) for cost in matrices]
+    padded = [fill_up(cost, sides, value=torch.inf) for cost, sides in zip(matrices, room, strict=True)]
+    return torch.stack(padded), sizes

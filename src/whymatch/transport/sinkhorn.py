@@ -52,6 +52,7 @@ class Transported(NamedTuple):
     placed: np.ndarray  # (batch, n, m), with its masses in place and in their own unit
     share: np.ndarray
     epsilon: np.ndarray
+    value: np.ndarray
     error: np.ndarray
     iterations: np.ndarray
     status: np.ndarray
@@ -77,19 +78,18 @@ def sinkhorn(
     constraint's masses. Plan and cost can be differentiated, by the implicit function theorem; epsilon is a constant.
     """
     check(constraint, mass)
+    if max_iterations < 1 or not tolerance >= 0:
+        raise ValueError(f"Iterations and tolerance must be positive, got {max_iterations} and {tolerance}.")
     batch = as_batch(cost, sizes)
     done = transport(batch, constraint, temperature, mass, tolerance, max_iterations)
     if strict or (strict is None and batch.single):
         batch.refuse(constraint, done.status)
-    below = batch.below(constraint) if isinstance(constraint, UpTo) else 0.0
-    moved = np.where(done.placed > 0, batch.values() - below, 0.0) * done.placed
-    value = np.where(done.status == Status.OK, [one.sum() for one in moved], np.nan)
-    plan, total, error, iterations, status = batch.give_back(
-        done.placed, value, done.error, done.iterations, done.status
-    )
+    results = done.placed, done.value, done.error, done.iterations, done.status
+    plan, total, error, iterations, status = batch.give_back(*results)
     if batch.cost.requires_grad and torch.is_grad_enabled():
         costs = batch.cost[0] if batch.single else batch.cost
         plan = implicit(costs, plan, lambda: done)
+        below = constraint.below if isinstance(constraint, UpTo) else 0.0
         sums = torch.where(plan > 0, (costs - below) * plan, 0).sum(dim=(-2, -1))
         total = total + (sums - sums.detach())
     return Entropic(plan, total, error, iterations, status)
@@ -110,9 +110,11 @@ def transport(
     status[~masses.valid] = Status.INVALID
     plan, placed = np.zeros((2, count, 1 + n, 1 + m))
     epsilon = np.full(count, temperature.epsilon)
-    error, iterations = np.full(count, np.nan), np.zeros(count, np.int64)
+    (value, error), iterations = np.full((2, count), np.nan), np.zeros(count, np.int64)
     kernel = partial(solve_smooth, temperature.relative, batch.below(constraint), tolerance, max_iterations)
     arrays = [batch.values(), batch.sizes, masses.left, masses.right, masses.target, epsilon]
-    spread(kernel, batch.work * 10, *arrays, plan, placed, error, iterations, status)
-    placed = placed[:, 1:, 1:] * masses.share[:, None, None]
-    return Transported(plan, placed, masses.share, epsilon, error, iterations, status)
+    spread(kernel, batch.work * 10, *arrays, plan, placed, value, error, iterations, status)
+    share = masses.share
+    return Transported(
+        plan, placed[:, 1:, 1:] * share[:, None, None], share, epsilon, value * share, error, iterations, status
+    )

@@ -190,7 +190,7 @@ def into_place(plan: Floats, left: Floats, right: Floats, target: float, s: Scal
 def solve_smooth(
     relative: bool, below: float, tolerance: float, limit: int,
     cost: Costs, sizes: Ints, left: Floats, right: Floats, target: Floats, epsilon: Floats,
-    plan: Floats, placed: Floats, error: Floats, iterations: Ints, status: Ints,
+    plan: Floats, placed: Floats, value: Floats, error: Floats, iterations: Ints, status: Ints,
 ) -> None:  # fmt: skip
     """The entropic plan of each problem whose status is ok, with the reservoirs in row and column 0.
 
@@ -239,3 +239,8 @@ def solve_smooth(
             for j in range(m + 1):
                 plan[b, i, j] = placed[b, i, j] = s.rows[SCALE, i] * s.k[i, j] * s.columns[SCALE, j]
         into_place(placed[b][: n + 1, : m + 1], a, c, target[b], s)
+        value[b] = 0.0
+        for i in range(n):
+            for j in range(m):
+                if placed[b, i + 1, j + 1] > 0:
+                    value[b] += (cost[b, i, j] - (below if below < INF else 0.0)) * placed[b, i + 1, j + 1]
