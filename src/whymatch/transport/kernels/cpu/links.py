@@ -9,7 +9,6 @@ from whymatch.transport.kernels.cpu.steps import (
     OWNER,
     PARENT,
     REACH,
-    SOURCE,
     SPARE,
     WAITING,
     Floats,
@@ -28,6 +27,7 @@ from whymatch.transport.kernels.cpu.steps import (
     step,
 )  # fmt: skip
 
+FEW = 8  # columns that are looked up one by one
 BIDS = 8  # how often rows may push each other off a column before shortest paths take over
 
 
@@ -138,13 +138,15 @@ def assign(c: Floats, units: int, ceiling: float, w: Work) -> bool:
 
 @step
 def no_links(c: Floats, w: Work) -> None:
-    """The start: no link, and every column knows its cheapest row."""
+    """The start: no link, and every column knows what its cheapest row costs."""
     n, m = c.shape
+    near = w.real[NEAR]
     for j in range(m):
-        w.real[V, j], w.whole[OWNER, j], w.whole[SPARE, j], w.real[NEAR, j], w.whole[SOURCE, j] = 0.0, -1, 1, INF, -1
+        w.real[V, j], w.whole[OWNER, j], w.whole[SPARE, j], near[j] = 0.0, -1, 1, INF
     for i in range(n):
         w.whole[ENTRY, i] = -1  # also: not linked yet
-        relax(c[i], 0.0, w.real[V], i, w.real[NEAR], w.whole[SOURCE])
+        for j in range(m):
+            near[j] = smaller(near[j], c[i, j])
 
 
 @step
@@ -158,7 +160,7 @@ def one_more_link(c: Floats, price: float, w: Work) -> float:
     best = INF
     for j in range(m):
         w.real[DISTANCE, j] = w.real[NEAR, j] - price - w.real[V, j]
-        w.whole[PARENT, j] = w.whole[SOURCE, j]
+        w.whole[PARENT, j] = -1  # some row without a link
         best = smaller(best, w.real[DISTANCE, j])
     count = 0
     j = nearest(m, best, w)
@@ -173,14 +175,38 @@ def one_more_link(c: Floats, price: float, w: Work) -> float:
     if best == INF:
         return INF
     reprice(n, best, count, w)
-    best = max(best, 0.0)  # rounding can leave a distance a little below 0
-    i = hand_on(j, w)
-    w.whole[ENTRY, i] = j
-    w.real[U, i] = price + best
+    price += max(best, 0.0)  # rounding can leave a distance a little below 0
+    source = j
+    while w.whole[PARENT, source] >= 0:
+        source = w.whole[ENTRY, w.whole[PARENT, source]]
+    i = 0
+    while w.whole[ENTRY, i] >= 0 or c[i, source] != w.real[NEAR, source]:
+        i += 1
+    w.whole[PARENT, source] = i
+    hand_on(j, w)
+    w.whole[ENTRY, i] = source
+    w.real[U, i] = price
+    forget(c, i, w)
+    return price
+
+
+@step
+def forget(c: Floats, i: int, w: Work) -> None:
+    """Brings up to date what the cheapest row costs, for the columns where it was row i."""
+    n, m = c.shape
+    near = w.real[NEAR]
+    stale = 0
     for j in range(m):
-        if w.whole[SOURCE, j] == i:
-            w.real[NEAR, j] = INF
-            for r in range(n):
-                if w.whole[ENTRY, r] < 0 and c[r, j] < w.real[NEAR, j]:
-                    w.real[NEAR, j], w.whole[SOURCE, j] = c[r, j], r
-    return price + best
+        stale += c[i, j] == near[j]
+    for j in range(m):
+        if c[i, j] == near[j]:
+            near[j] = INF
+            if stale <= FEW:
+                for r in range(n):
+                    if w.whole[ENTRY, r] < 0:
+                        near[j] = min(near[j], c[r, j])
+    if stale > FEW:  # along memory, which pays when there are many
+        for r in range(n):
+            if w.whole[ENTRY, r] < 0:
+                for j in range(m):
+                    near[j] = smaller(near[j], c[r, j])

@@ -40,7 +40,7 @@ def step(function: Function) -> Function:
 class Work(NamedTuple):
     """Scratch memory for one problem, used again by the next: a row for each of the quantities below.
 
-    Two arrays and not fourteen, because numba counts references to each array whenever it hands them on.
+    Two arrays and not a dozen, because numba counts references to each array whenever it hands them on.
     """
 
     real: Floats
@@ -61,13 +61,12 @@ PARENT = 2  # the row before each column on its shortest path
 SETTLED = 3  # columns in the order of their distance
 ENTRY = 4  # the column through which a row was reached, -1 where a path starts
 WAITING = 5  # rows without a column
-SOURCE = 6  # each column's cheapest free row
 
 
 @step
 def workspace(size: int) -> Work:
     """Memory for problems of up to `size` rows and columns."""
-    return Work(np.empty((NEAR + 1, size)), np.empty((SOURCE + 1, size), np.int64))
+    return Work(np.empty((NEAR + 1, size)), np.empty((WAITING + 1, size), np.int64))
 
 
 def minimum(typing: Any, a: Any, b: Any) -> Any:
@@ -161,12 +160,12 @@ def reprice(n: int, d: float, count: int, w: Work) -> None:
 
 
 @step
-def hand_on(j: int, w: Work) -> int:
-    """Gives column j to the row before it, that row's old column to the row before that, …; returns the first row."""
+def hand_on(j: int, w: Work) -> None:
+    """Gives column j to the row before it, that row's old column to the row before that, and so on."""
     w.whole[SPARE, j] = 0
     while True:
         i = w.whole[PARENT, j]
         w.whole[OWNER, j] = i
         if w.whole[ENTRY, i] < 0:
-            return i
+            return
         j = w.whole[ENTRY, i]
