@@ -7,10 +7,11 @@ if TYPE_CHECKING:
     from whymatch.transport.augmented import augmented
     from whymatch.transport.batch import pad
     from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
+    from whymatch.transport.entropic import Temperature
     from whymatch.transport.exact import solve
     from whymatch.transport.margin import margin
     from whymatch.transport.path import path
-    from whymatch.transport.sinkhorn import Entropic, Temperature, sinkhorn
+    from whymatch.transport.sinkhorn import Entropic, sinkhorn
     from whymatch.transport.solution import Path, Solution, Status
 
 __version__ = "0.1.0"
@@ -27,7 +28,7 @@ HOMES = {
     "margin": "transport.margin",
     "pad": "transport.batch",
     "sinkhorn": "transport.sinkhorn",
-    "Temperature": "transport.sinkhorn",
+    "Temperature": "transport.entropic",
     "Entropic": "transport.sinkhorn",
     "augmented": "transport.augmented",
     "Path": "transport.solution",

@@ -80,6 +80,14 @@ def test_late_interaction_links_each_left_span_to_its_cheapest_partner() -> None
     assert score.item() == pytest.approx((-cost[0]).amax(dim=1).mean().item(), rel=1e-6)
 
 
+def test_a_left_span_without_partners_keeps_its_mass_to_itself() -> None:
+    assert max_sim(torch.tensor([[torch.inf, torch.inf], [0.0, 2.0]])).tolist() == [[0, 0], [0.5, 0]]
+
+
+def test_a_cost_that_is_not_a_number_is_not_hidden() -> None:
+    assert attention(torch.tensor([[torch.nan, 1.0], [0.0, 2.0]])).to_right[0].isnan().any()
+
+
 def test_active_alignments_are_those_above_the_papers_threshold() -> None:
     plan = torch.zeros(1, 5, 10)
     plan[0, 0, :3] = torch.tensor([0.5, 0.01 / 50 * 1.01, 0.01 / 50 * 0.99])

@@ -94,14 +94,33 @@ def test_no_gradient_is_lost_to_padding_ties_forbidden_pairs_or_bad_problems(
     plans: list[Callable[[torch.Tensor], torch.Tensor]] = [
         lambda c: solve(c, constraint, sizes=sizes, smooth=Temperature(epsilon)).plan,
         lambda c: sinkhorn(c, constraint, Temperature(epsilon), sizes=sizes, max_iterations=500).plan,
+        lambda c: sinkhorn(c, constraint, Temperature(epsilon), sizes=sizes, max_iterations=500).cost[
+            [0, 1, 3], None, None
+        ],
     ]
     for plan in plans:
         cost = batch.clone().requires_grad_()
-        gradient = torch.autograd.grad((plan(cost) * weights).sum(), cost)[0]
+        found = plan(cost)
+        gradient = torch.autograd.grad((found * weights[: len(found)]).sum(), cost)[0]
         assert gradient.isfinite().all()
         assert not gradient[2].any()
         assert not gradient[3, 3:].any()
         assert gradient[1, 0, 0] == 0
+
+
+def test_an_empty_text_has_an_empty_gradient() -> None:
+    cost = torch.zeros(0, 3, requires_grad=True)
+    plan = solve(cost, UpTo(1), smooth=Temperature()).plan
+    assert torch.autograd.grad(plan.sum(), cost)[0].shape == (0, 3)
+
+
+def test_costs_that_change_before_the_backward_pass_are_noticed() -> None:
+    cost = random_costs(3, 4)
+    plan = solve(cost, Exactly(2), smooth=WARM).plan
+    with torch.no_grad():
+        cost.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.autograd.grad(plan.sum(), cost)
 
 
 def test_memory_does_not_grow_with_iterations() -> None:

@@ -35,12 +35,16 @@ def test_a_plan_carries_its_masses_and_costs_no_more_than_entropy_explains(
 ) -> None:
     exact = solve(cost, constraint, strict=False)
     smooth = sinkhorn(cost, constraint, Temperature(epsilon), strict=False)
-    if cost.isinf().any():  # a plan need not exist, and what is missing cannot always be moved into place
-        assert not smooth.plan[cost.isinf()].any()
-        return
     assert smooth.status == exact.status
     if exact.status != Status.OK:
         assert smooth.cost.isnan()
+        assert not smooth.plan.any()
+        return
+    if cost.isinf().any():  # what is missing cannot always be moved into place
+        assert not smooth.plan[cost.isinf()].any()
+        unit = 1.0 if isinstance(constraint, Balanced) else float(constraint.mass(*sorted(cost.shape)))
+        fewest = 1.0 if isinstance(constraint, Balanced) else constraint.links(*sorted(cost.shape))[0] * unit
+        assert float(smooth.plan.sum()) >= fewest * (1 - (sum(cost.shape) + 1) * float(smooth.error)) - 1e-9
         return
     assert (smooth.plan >= 0).all()
     assert carries_its_masses(smooth.plan, constraint)
@@ -124,6 +128,11 @@ def test_a_problem_that_does_not_converge_says_so() -> None:
     assert patient.error <= 1e-6
     assert hurried.iterations < patient.iterations
     assert carries_its_masses(hurried.plan, Balanced())
+
+
+def test_stages_reach_a_small_epsilon_that_one_stage_would_not() -> None:
+    cost = torch.rand(20, 24, 24, generator=torch.Generator().manual_seed(6), dtype=torch.float64)
+    assert sinkhorn(cost, Balanced(), Temperature(1e-4), max_iterations=300).error.max() < 0.02
 
 
 def test_epsilon_is_relative_unless_told_otherwise() -> None:

@@ -43,14 +43,15 @@ def attention(
     """
     if not temperature > 0:
         raise ValueError(f"The temperature of attention must be positive, got {temperature}.")
-    allowed = inside(cost, sizes) & (cost < torch.inf)
+    allowed = inside(cost, sizes) & (cost != torch.inf)
     scores = -cost.masked_fill(~allowed, 0) / temperature
     return Attention(*(normalise(scores, allowed, dim, normaliser) for dim in (-1, -2)))
 
 
 def normalise(scores: Tensor, allowed: Tensor, dim: int, normaliser: Normaliser) -> Tensor:
     """Weights along one dimension; zero wherever nothing is allowed."""
-    largest = scores.detach().masked_fill(~allowed, -torch.inf).amax(dim=dim, keepdim=True).nan_to_num(neginf=0)
+    largest = scores.detach().masked_fill(~allowed, -torch.inf).amax(dim=dim, keepdim=True)
+    largest = largest.masked_fill(largest == -torch.inf, 0)
     scores = (scores - largest).masked_fill(~allowed, LOST)
     return normaliser(scores, dim) * allowed
 
@@ -60,10 +61,11 @@ LOST = -1e4  # far below the best score: weight 0 under every normaliser, and no
 
 def max_sim(cost: Tensor, *, sizes: Tensor | None = None) -> Tensor:
     """Late interaction as a plan: each left span is linked to its cheapest right span, with mass 1/n."""
-    allowed = inside(cost, sizes) & (cost < torch.inf)
+    within = inside(cost, sizes)
+    allowed = within & (cost != torch.inf)
     best = cost.detach().masked_fill(~allowed, torch.inf).argmin(dim=-1, keepdim=True)
     linked = torch.zeros_like(cost).scatter(-1, best, 1.0) * allowed
-    return linked / linked.sum(dim=(-2, -1), keepdim=True).clamp(min=1)
+    return linked / within.any(dim=-1).sum(dim=-1).clamp(min=1)[..., None, None]
 
 
 class Active(NamedTuple):

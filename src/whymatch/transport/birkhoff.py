@@ -29,12 +29,12 @@ def decompose(plan: Tensor, *, tolerance: float = 1e-9) -> Decomposition:
     Takes the heaviest permutation out of the links that are left, one after the other, at most (n - 1)² + 1 of them. If
     the plan is optimal, so is every one of them.
     """
-    n = len(plan)
-    if plan.ndim != 2 or plan.shape[1] != n or not n:
+    if plan.ndim != 2 or plan.shape[0] != plan.shape[1] or not len(plan):
         raise ValueError(f"Only a square plan has permutations, got shape {tuple(plan.shape)}.")
+    n = len(plan)
     rest = plan.detach().double() * n
     off = max(float((rest.sum(dim=side) - 1).abs().max()) for side in (0, 1))
-    if off > 1e-5 or (rest < 0).any():
+    if not off <= 1e-5 or (rest < 0).any():
         raise ValueError(f"The rows and columns of a plan must add up to 1/n, got sums off by {off / n:.1e}.")
     permutations, weights = [], []
     while float(rest.sum()) / n > tolerance:

@@ -8,11 +8,11 @@ from torch import Tensor
 
 from whymatch.transport.batch import as_batch
 from whymatch.transport.constraints import MANY, Balanced, Constraint, Exactly, OneTo, UpTo, check
-from whymatch.transport.gradients import envelope, implicit
+from whymatch.transport.entropic import Temperature, transport
+from whymatch.transport.gradients import Smooth, envelope, implicit
 from whymatch.transport.kernels.cpu.batches import EXACTLY, ONE_TO, UP_TO, solve_links, solve_masses
 from whymatch.transport.kernels.threads import spread
 from whymatch.transport.masses import even, given
-from whymatch.transport.sinkhorn import Temperature, transport
 from whymatch.transport.solution import Solution, Status
 
 RULES = {OneTo: ONE_TO, UpTo: UP_TO, Exactly: EXACTLY}
@@ -59,6 +59,12 @@ def solve(
         given_costs = batch.cost[0] if batch.single else batch.cost
         solution = solution._replace(cost=envelope(given_costs, solution.cost, solution.plan))
         if smooth is not None:
-            entropic = partial(transport, batch, constraint, smooth, mass)
+            temperature = smooth
+
+            def entropic() -> Smooth:
+                done = transport(batch, constraint, temperature, mass)
+                done.plan[status != Status.OK] = 0.0
+                return Smooth(done.plan, done.epsilon, done.share)
+
             solution = solution._replace(plan=implicit(given_costs, solution.plan, entropic))
     return solution

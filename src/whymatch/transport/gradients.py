@@ -1,7 +1,7 @@
 """Backward rules."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -31,15 +31,12 @@ def envelope(costs: Tensor, optimum: Tensor, plan: Tensor) -> Tensor:
     return result
 
 
-class Smooth(Protocol):
-    """What the implicit rule needs of an entropic plan with its reservoirs."""
+class Smooth(NamedTuple):
+    """What the implicit rule needs: entropic plans with their reservoirs, epsilon, and the mass of a link."""
 
-    @property
-    def plan(self) -> np.ndarray: ...
-    @property
-    def epsilon(self) -> np.ndarray: ...
-    @property
-    def share(self) -> np.ndarray: ...
+    plan: np.ndarray
+    epsilon: np.ndarray
+    share: np.ndarray
 
 
 class Implicit(torch.autograd.Function):
@@ -47,15 +44,19 @@ class Implicit(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, costs: Tensor, plan: Tensor, entropic: Callable[[], Smooth]) -> Tensor:
+        ctx.save_for_backward(costs)  # so that torch notices when they change before the entropic plan is asked for
         ctx.entropic = entropic
         return plan.clone()
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        gradient = gradients[0]
-        wanted = gradient.cpu().double().reshape(-1, *gradient.shape[-2:])
-        return pull_back(wanted, ctx.entropic()).reshape(gradient.shape).to(gradient), None, None
+        _ = ctx.saved_tensors
+        (gradient,) = gradients
+        single = gradient.ndim == 2
+        wanted = gradient.cpu().double()
+        result = pull_back(wanted[None] if single else wanted, ctx.entropic()).to(gradient)
+        return result[0] if single else result, None, None
 
 
 def implicit(costs: Tensor, plan: Tensor, entropic: Callable[[], Smooth]) -> Tensor:
@@ -77,9 +78,10 @@ def pull_back(gradient: Tensor, smooth: Smooth) -> Tensor:
     rows, columns = rows.masked_fill(rows == 0, 1), columns.masked_fill(columns == 0, 1)
     per_row = plan / rows[:, :, None]
     system = torch.diag_embed(columns) - plan.mT @ per_row
-    system.diagonal(dim1=1, dim2=2).add_(RIDGE * columns)
-    right = weighted.sum(dim=1) - (per_row.mT @ weighted.sum(dim=2)[:, :, None])[:, :, 0]
-    beta = torch.linalg.solve(system, right)
+    factors = torch.linalg.lu_factor(system + torch.diag_embed(RIDGE * columns))
+    right = weighted.sum(dim=1, keepdim=True).mT - per_row.mT @ weighted.sum(dim=2, keepdim=True)
+    beta = torch.linalg.lu_solve(*factors, right)
+    beta = (beta + torch.linalg.lu_solve(*factors, right - system @ beta))[:, :, 0]  # takes out what the ridge put in
     alpha = (weighted.sum(dim=2) - (plan @ beta[:, :, None])[:, :, 0]) / rows
     result = plan * (alpha[:, :, None] + beta[:, None, :]) - weighted
     return (result / torch.from_numpy(smooth.epsilon)[:, None, None])[:, 1:, 1:]

@@ -1,33 +1,17 @@
 """Entropic plans: the smooth mode, for gradients through the plan and for comparison with the paper."""
 
-from dataclasses import dataclass
-from functools import partial
-from math import isfinite
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from whymatch.transport.batch import Batch, as_batch
+from whymatch.transport.batch import as_batch
 from whymatch.transport.constraints import Constraint, UpTo, check
-from whymatch.transport.gradients import implicit
-from whymatch.transport.kernels.cpu.scaling import solve_smooth
-from whymatch.transport.kernels.threads import spread
-from whymatch.transport.reservoirs import reservoirs
+from whymatch.transport.entropic import Temperature, transport
+from whymatch.transport.exact import solve
+from whymatch.transport.gradients import Smooth, implicit
 from whymatch.transport.solution import Status
-
-
-@dataclass(frozen=True)
-class Temperature:
-    """What entropy is worth: epsilon as a share of the range of the costs, or in their unit where not `relative`."""
-
-    epsilon: float = 0.1
-    relative: bool = True
-
-    def __post_init__(self) -> None:
-        if not (isfinite(self.epsilon) and self.epsilon > 0):
-            raise ValueError(f"Temperature(epsilon={self.epsilon}) takes a positive number. Use solve for no entropy.")
 
 
 class Entropic(NamedTuple):
@@ -43,19 +27,6 @@ class Entropic(NamedTuple):
     """(…) how many iterations that took."""
     status: Tensor
     """(…) a `Status` for each problem."""
-
-
-class Transported(NamedTuple):
-    """The plans (batch, 1 + n, 1 + m) of the transport problem with its reservoirs, and how they came about."""
-
-    plan: np.ndarray
-    placed: np.ndarray  # (batch, n, m), with its masses in place and in their own unit
-    share: np.ndarray
-    epsilon: np.ndarray
-    value: np.ndarray
-    error: np.ndarray
-    iterations: np.ndarray
-    status: np.ndarray
 
 
 DEFAULT = Temperature()
@@ -75,46 +46,27 @@ def sinkhorn(
     """The plan that minimises <cost, plan> - epsilon · entropy under the constraint; takes what `solve` takes.
 
     Iterates until `tolerance` of the mass is out of place, then moves that rest into place, so that the plan keeps the
-    constraint's masses. Plan and cost can be differentiated, by the implicit function theorem; epsilon is a constant.
+    constraint's masses; with forbidden pairs it keeps them to within `error`. Plan and cost can be differentiated, by
+    the implicit function theorem; epsilon is a constant.
     """
     check(constraint, mass)
     if max_iterations < 1 or not tolerance >= 0:
         raise ValueError(f"Iterations and tolerance must be positive, got {max_iterations} and {tolerance}.")
     batch = as_batch(cost, sizes)
     done = transport(batch, constraint, temperature, mass, tolerance, max_iterations)
+    costs = batch.cost[0] if batch.single else batch.cost
+    if np.isinf(batch.values()).any():  # only the exact solver can tell whether there is a plan at all
+        exact = solve(costs.detach(), constraint, sizes=sizes, mass=mass, strict=False)
+        done.drop((exact.status.reshape(-1).cpu().numpy() != Status.OK) & (done.status == Status.OK))
     if strict or (strict is None and batch.single):
         batch.refuse(constraint, done.status)
-    results = done.placed, done.value, done.error, done.iterations, done.status
-    plan, total, error, iterations, status = batch.give_back(*results)
+    plan, total, error, iterations, status = batch.give_back(
+        done.placed, done.value, done.error, done.iterations, done.status
+    )
     if batch.cost.requires_grad and torch.is_grad_enabled():
-        costs = batch.cost[0] if batch.single else batch.cost
-        plan = implicit(costs, plan, lambda: done)
+        smooth = Smooth(done.plan, done.epsilon, done.share)
+        plan = implicit(costs, plan, lambda: smooth)
         below = constraint.below if isinstance(constraint, UpTo) else 0.0
-        sums = torch.where(plan > 0, (costs - below) * plan, 0).sum(dim=(-2, -1))
+        sums = ((costs - below).masked_fill(plan == 0, 0) * plan).sum(dim=(-2, -1))
         total = total + (sums - sums.detach())
     return Entropic(plan, total, error, iterations, status)
-
-
-def transport(
-    batch: Batch,
-    constraint: Constraint,
-    temperature: Temperature,
-    mass: tuple[Any, Any] | None,
-    tolerance: float = 1e-6,
-    max_iterations: int = 10_000,
-) -> Transported:
-    """Runs the iteration on every problem of a batch."""
-    count, n, m = batch.cost.shape
-    masses = reservoirs(batch, constraint, mass)
-    status = np.where(constraint.admits(batch.shorter, batch.longer), Status.OK, Status.INFEASIBLE)
-    status[~masses.valid] = Status.INVALID
-    plan, placed = np.zeros((2, count, 1 + n, 1 + m))
-    epsilon = np.full(count, temperature.epsilon)
-    (value, error), iterations = np.full((2, count), np.nan), np.zeros(count, np.int64)
-    kernel = partial(solve_smooth, temperature.relative, batch.below(constraint), tolerance, max_iterations)
-    arrays = [batch.values(), batch.sizes, masses.left, masses.right, masses.target, epsilon]
-    spread(kernel, batch.work * 10, *arrays, plan, placed, value, error, iterations, status)
-    share = masses.share
-    return Transported(
-        plan, placed[:, 1:, 1:] * share[:, None, None], share, epsilon, value * share, error, iterations, status
-    )

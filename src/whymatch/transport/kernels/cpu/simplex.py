@@ -10,6 +10,7 @@ import numpy as np
 from whymatch.transport.kernels.cpu.flows import Flow, move
 from whymatch.transport.kernels.cpu.steps import Floats, Ints, U, V, Work, first, lowest, step
 
+PIVOTS = 1000  # for each span, far above what any problem took; a flow that is cut short shows in its gap
 BLOCK = 32  # rows that are priced before the best of them enters
 SLACK = 1e-15  # a price is not better than this share of the largest cost
 
@@ -156,6 +157,25 @@ def pivot(c: Floats, i: int, j: int, t: Ints, w: Work) -> None:
 
 
 @step
+def prices(c: Floats, t: Ints, w: Work) -> None:
+    """Prices that make every link of the tree tight, from the root down."""
+    n = c.shape[0]
+    t[STACK, 0], size = 0, 1
+    while size:
+        size -= 1
+        vertex = t[STACK, size]
+        child = t[CHILD, vertex]
+        while child >= 0:
+            if vertex < n:
+                w.real[V, child - n] = c[vertex, child - n] - w.real[U, vertex]
+            else:
+                w.real[U, child] = c[child, vertex - n] - w.real[V, vertex - n]
+            t[STACK, size] = child
+            size += 1
+            child = t[NEXT, child]
+
+
+@step
 def simplex(c: Floats, supply: Ints, demand: Ints, flow: Flow, w: Work) -> None:
     """The optimal flow, for finite costs and masses that are all positive."""
     n, m = c.shape
@@ -165,12 +185,17 @@ def simplex(c: Floats, supply: Ints, demand: Ints, flow: Flow, w: Work) -> None:
     for i in range(n):
         for j in range(m):
             largest = max(largest, c[i, j])
-    i = 0
-    while True:
-        i, j = entering(c, i, SLACK * largest, w)
-        if i < 0:
+    row, exact = 0, False
+    for _ in range(PIVOTS * (n + m)):
+        i, j = entering(c, row, SLACK * largest, w)
+        if i >= 0:
+            pivot(c, i, j, t, w)
+            row, exact = i, False
+        elif exact:
             break
-        pivot(c, i, j, t, w)
+        else:  # sums of many steps: start the prices afresh before they count
+            prices(c, t, w)
+            exact = True
     for j in range(m):
         flow.held[j] = 0
         for i in range(n):
