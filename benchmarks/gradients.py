@@ -103,7 +103,9 @@ def graph(name: str, temperature: float) -> float:
     cost = random_costs(1, 32, 32).requires_grad_()
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         RULES[name](cost, Exactly(4), temperature)
-    extra = 33 * 33 * 8 if name == "implicit" else cost.numel() * cost.element_size()  # what the closures hold
+    extra = (
+        33 * 33 * 8 if name == "implicit" else cost.numel() * cost.element_size()
+    )  # what the rules hold beside torch's graph
     return (kept[0] + (0 if name == "unrolled" else extra)) / 2**20
 
 

@@ -2,8 +2,9 @@
 
     python -m benchmarks.sinkhorn
 
-Prints microseconds a problem, how many times as long a peer takes, the marginal error, the excess of the plan's cost
-over the exact optimum, and the share of problems whose active links are the optimal ones.
+Prints microseconds a problem, how many times as long a peer takes, the share of mass out of place when the iteration
+stopped, the excess of the plan's cost over the exact optimum, and the share of problems whose active links are the
+optimal ones. Ours then moves the rest into place; the peers return their plans as they are.
 """
 
 import importlib.util
@@ -26,20 +27,20 @@ EPSILON = 1e-4  # the paper's
 
 
 class Run(NamedTuple):
-    """A solver's plans for a batch, in double precision."""
+    """A solver's plans for a batch, in double precision, and the worst error when it stopped, if it says so."""
 
     name: str
-    plans: Callable[[], Array]
+    plans: Callable[[], tuple[Array, float | None]]
 
 
 def ours(batch: Problems, tolerance: float, limit: int) -> Run:
     temperature = Temperature(EPSILON, relative=False)
 
-    def plans() -> Array:
+    def plans() -> tuple[Array, float | None]:
         found = sinkhorn(
             batch.cost, Balanced(), temperature, sizes=batch.sizes, tolerance=tolerance, max_iterations=limit
         )
-        return found.plan.numpy()
+        return found.plan.numpy(), float(found.error.max())
 
     return Run(f"whymatch, to {tolerance:.0e}", plans)
 
@@ -59,10 +60,12 @@ def finite(batch: Problems) -> torch.Tensor:
 def pot(batch: Problems) -> Run:
     left, right = masses(batch)
     costs = finite(batch)
-    return Run(
-        "POT solve_batch, log-Sinkhorn",
-        lambda: ot.solve_batch(costs, reg=EPSILON, a=left, b=right, method="log_sinkhorn", grad="detach").plan.numpy(),
-    )
+
+    def plans() -> tuple[Array, float | None]:
+        found = ot.solve_batch(costs, reg=EPSILON, a=left, b=right, method="log_sinkhorn", grad="detach")
+        return found.plan.numpy(), None
+
+    return Run("POT solve_batch, log-Sinkhorn", plans)
 
 
 def ott(batch: Problems) -> Run:
@@ -82,7 +85,7 @@ def ott(batch: Problems) -> Run:
 
     together = jax.jit(jax.vmap(one))
     together(costs, left, right).block_until_ready()
-    return Run("OTT-JAX, vmapped", lambda: np.asarray(together(costs, left, right).block_until_ready()))
+    return Run("OTT-JAX, vmapped", lambda: (np.asarray(together(costs, left, right).block_until_ready()), None))
 
 
 def compare(batch: Problems) -> list[list[str]]:
@@ -98,9 +101,10 @@ def compare(batch: Problems) -> list[list[str]]:
     first = None
     for run in runs:
         run.plans()
-        seconds, plans = timed(run.plans)
+        seconds, (plans, error) = timed(run.plans)
         first = first or seconds
         off = np.abs(plans.sum(axis=2) - left).sum(axis=1) + np.abs(plans.sum(axis=1) - right).sum(axis=1)
+        worst = error if error is not None else off.max()
         excess = (plans * costs).sum(axis=(1, 2)) - exact.cost.numpy()
         pairs = zip(cut(plans > active, batch), optimal, strict=True)
         agree = np.mean([np.array_equal(mine, theirs) for mine, theirs in pairs])
@@ -108,7 +112,7 @@ def compare(batch: Problems) -> list[list[str]]:
         cells = [
             f"{us:.0f}",
             f"{seconds / first:.1f}×",
-            f"{off.max():.0e}",
+            f"{worst:.0e}",
             f"{np.abs(excess).max():.0e}",
             f"{agree:.0%}",
         ]

@@ -22,6 +22,7 @@ def test_it_prints_the_counts_it_promises_and_draws_a_picture(
     assert rows["OneTo(k=1)"][3] == "20"
     assert int(rows["UpTo(k=1, below=0.5)"][3]) < 20
     assert rows["Exactly(k=4)"][3] == "4"
+    assert "late interaction (MaxSim)" in out
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 

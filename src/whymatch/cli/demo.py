@@ -33,10 +33,12 @@ def run(settings: argparse.Namespace) -> None:
     """Solves the problem by every method, prints what each promises and gives, and draws the plans."""
     import torch
 
-    from whymatch.matching.attention import attention, count_active, sparsemax
+    from whymatch.matching.attention import attention, count_active, entmax15, max_sim, sparsemax
     from whymatch.show.terminal import table
     from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
+    from whymatch.transport.entropic import Temperature
     from whymatch.transport.exact import solve
+    from whymatch.transport.sinkhorn import sinkhorn
 
     cost = synthetic_cost()
     n, m = cost.shape
@@ -51,6 +53,7 @@ def run(settings: argparse.Namespace) -> None:
         ("attention, T = 0.1", 0.1, torch.softmax),
         ("attention, T = 0.01", 0.01, torch.softmax),
         ("sparse attention", 1.0, sparsemax),
+        ("1.5-entmax attention", 1.0, entmax15),
     ]
     rows, plans = [], {"cost (dark is cheap)": (-cost).tolist()}
     for paper_name, constraint in constraints:
@@ -62,14 +65,20 @@ def run(settings: argparse.Namespace) -> None:
             [repr(constraint), paper_name, promise, f"{links}", f"{links / (n * m):.1%}", f"{solution.gap:.0e}"]
         )
         plans[f"{constraint}\n{links} links"] = solution.plan.tolist()
+    others = {
+        "exact-k by Sinkhorn": [sinkhorn(cost, Exactly(4), Temperature(0.1)).plan],
+        "late interaction (MaxSim)": [max_sim(cost)],
+    }
     for name, temperature, normaliser in baselines:
-        both = attention(cost, temperature=temperature, normaliser=normaliser)
-        links = int(count_active(*both).number)
+        others[name] = list(attention(cost, temperature=temperature, normaliser=normaliser))
+    for name, matrices in others.items():
+        links = int(count_active(*matrices).number)
+        each = " and ".join(str(int(count_active(matrix).number)) for matrix in matrices)
         rows.append(["", name, "none", f"{links}", f"{links / (n * m):.1%}", ""])
-        plans[f"{name}\n{links} active"] = both.to_right.tolist()
+        plans[f"{name}\n{each} active"] = matrices[0].tolist()
     print(f"A synthetic problem: {n} spans on the left, {m} on the right, {n * m} pairs that could be linked.\n")
     print(table(["constraint", "in the paper", "promised links", "links", "of all pairs", "gap to optimum"], rows))
-    print("\nAttention has a matrix for each direction; its links are those that are active in either.")
+    print("\nAttention has a matrix for each direction, and its links are those active in either.")
     draw(plans, settings.picture)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-ABREAST = 5  # heat maps in a row
+ABREAST = 6  # heat maps in a row
 
 
 def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], file: Path) -> None:
