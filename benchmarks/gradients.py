@@ -126,7 +126,7 @@ def draw(file: Path, sizes: dict[str, list[tuple[float, float]]], shares: dict[s
         left.plot(TEMPERATURES, [median for median, _ in sizes[name]], line, color=colour, marker="o", label=name)
         left.fill_between(TEMPERATURES, *zip(*sizes[name], strict=True), color=colour, alpha=0.12)
         right.plot(TEMPERATURES, shares[name], line, color=colour, marker="o", label=name)
-    left.set(xscale="log", yscale="log", xlabel="temperature", ylabel="norm of the gradient", ylim=(1e-9, 1e4))
+    left.set(xscale="log", yscale="log", xlabel="temperature", ylabel="norm of the gradient", ylim=(1e-11, 1e4))
     left.set_title("median, shaded up to the largest", fontsize=10)
     right.set(xscale="log", xlabel="temperature", ylabel="right links on new pairs", ylim=(0, 1.05))
     right.set_title("after 60 steps of learning", fontsize=10)

@@ -141,7 +141,7 @@ class Exactly:
 Constraint: TypeAlias = Balanced | OneTo | UpTo | Exactly
 
 
-def check(constraint: object, mass: object = None) -> None:
+def check_constraint(constraint: object, mass: object = None) -> None:
     """Raises unless this is one of the constraints, and `mass` a pair if it takes masses."""
     if not isinstance(constraint, Constraint):
         raise TypeError(f"A constraint is Balanced(), OneTo(k), UpTo(k, below) or Exactly(k), got {constraint!r}.")

@@ -9,6 +9,7 @@ import numpy as np
 
 from whymatch.transport.batch import Batch
 from whymatch.transport.constraints import Constraint
+from whymatch.transport.gradients import Smooth
 from whymatch.transport.kernels.cpu.scaling import solve_smooth
 from whymatch.transport.kernels.threads import spread
 from whymatch.transport.reservoirs import reservoirs
@@ -27,7 +28,7 @@ class Temperature:
             raise ValueError(f"Temperature(epsilon={self.epsilon}) takes a positive number. Use solve for no entropy.")
 
 
-class Transported(NamedTuple):
+class EntropicPlans(NamedTuple):
     """The plans (batch, 1 + n, 1 + m) of the transport problem with its reservoirs, and how they came about."""
 
     plan: np.ndarray
@@ -46,14 +47,14 @@ class Transported(NamedTuple):
         self.value[which], self.error[which] = np.nan, np.nan
 
 
-def transport(
+def entropic_plans(
     batch: Batch,
     constraint: Constraint,
     temperature: Temperature,
     mass: tuple[Any, Any] | None,
     tolerance: float = 1e-6,
     max_iterations: int = 10_000,
-) -> Transported:
+) -> EntropicPlans:
     """Runs the iteration on every problem of a batch."""
     count, n, m = batch.cost.shape
     masses = reservoirs(batch, constraint, mass)
@@ -66,6 +67,15 @@ def transport(
     arrays = [batch.values(), batch.sizes, masses.left, masses.right, masses.target, epsilon]
     spread(kernel, batch.work * 10, *arrays, plan, placed, value, error, iterations, status)
     share = masses.share
-    return Transported(
+    return EntropicPlans(
         plan, placed[:, 1:, 1:] * share[:, None, None], share, epsilon, value * share, error, iterations, status
     )
+
+
+def smooth_plans(
+    batch: Batch, constraint: Constraint, temperature: Temperature, mass: tuple[Any, Any] | None, solved: np.ndarray
+) -> Smooth:
+    """What the implicit rule needs to differentiate exact plans, for the problems that were solved."""
+    done = entropic_plans(batch, constraint, temperature, mass)
+    done.plan[~solved] = 0.0
+    return Smooth(done.plan, done.epsilon, done.share)

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from whymatch.transport.batch import as_batch
-from whymatch.transport.constraints import MANY, Balanced, Constraint, Exactly, OneTo, UpTo, check
-from whymatch.transport.entropic import Temperature, transport
-from whymatch.transport.gradients import Smooth, envelope, implicit
+from whymatch.transport.constraints import MANY, Balanced, Constraint, Exactly, OneTo, UpTo, check_constraint
+from whymatch.transport.entropic import Temperature, smooth_plans
+from whymatch.transport.gradients import envelope, implicit
 from whymatch.transport.kernels.cpu.batches import EXACTLY, ONE_TO, UP_TO, solve_links, solve_masses
 from whymatch.transport.kernels.threads import spread
 from whymatch.transport.masses import even, given
@@ -37,7 +37,7 @@ def solve(
     differentiated with respect to the costs. The plan is constant almost everywhere; with `smooth` it has the
     derivative that the entropic plan of that temperature has.
     """
-    check(constraint, mass)
+    check_constraint(constraint, mass)
     batch = as_batch(cost, sizes)
     costs = batch.values()
     plan = np.empty_like(costs)  # the kernels clear it
@@ -59,12 +59,6 @@ def solve(
         given_costs = batch.cost[0] if batch.single else batch.cost
         solution = solution._replace(cost=envelope(given_costs, solution.cost, solution.plan))
         if smooth is not None:
-            temperature = smooth
-
-            def entropic() -> Smooth:
-                done = transport(batch, constraint, temperature, mass)
-                done.plan[status != Status.OK] = 0.0
-                return Smooth(done.plan, done.epsilon, done.share)
-
+            entropic = partial(smooth_plans, batch, constraint, smooth, mass, status == Status.OK)
             solution = solution._replace(plan=implicit(given_costs, solution.plan, entropic))
     return solution

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from whymatch.transport.batch import as_batch
-from whymatch.transport.constraints import Constraint, check
+from whymatch.transport.constraints import Constraint, check_constraint
 from whymatch.transport.exact import solve
 from whymatch.transport.solution import Solution, Status
 
@@ -24,7 +24,7 @@ def margin(
     0 means a tie: another alignment is as good. +inf means that there is no other. NaN where the solution is not ok.
     Takes what `solve` took, and solves once more for every link.
     """
-    check(constraint, mass)
+    check_constraint(constraint, mass)
     batch = as_batch(cost, sizes)
     if solution.plan.shape != (batch.cost.shape[1:] if batch.single else batch.cost.shape):
         raise ValueError(f"The solution is of other costs: its plan has shape {tuple(solution.plan.shape)}.")

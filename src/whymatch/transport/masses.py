@@ -35,7 +35,7 @@ def even(batch: Batch) -> Masses:
 def given(batch: Batch, left: Any, right: Any) -> Masses:
     """The caller's masses; the right ones are scaled to the left total."""
     sides = one_side(batch, 0, left), one_side(batch, 1, right)
-    totals, valid = check(*sides)
+    totals, valid = weigh(*sides)
     counts = (totals[0] == totals[1]) & (totals[0] <= GRID)  # whole numbers are units already
     for masses in sides:
         counts &= (masses == np.floor(masses)).all(axis=1)
@@ -45,7 +45,7 @@ def given(batch: Batch, left: Any, right: Any) -> Masses:
     return Masses(supply, demand, unit, crumb, valid)
 
 
-def check(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def weigh(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The totals of both sides, and which problems have masses that make sense."""
     totals = np.stack([total(left), total(right)])
     low, high = totals.min(axis=0), totals.max(axis=0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from whymatch.transport.batch import Batch
 from whymatch.transport.constraints import Balanced, Constraint, UpTo
-from whymatch.transport.masses import check, one_side, total
+from whymatch.transport.masses import one_side, total, weigh
 
 
 class Reservoirs(NamedTuple):
@@ -36,7 +36,7 @@ def reservoirs(batch: Batch, constraint: Constraint, mass: tuple[Any, Any] | Non
             masses = [spans / np.maximum(batch.sizes[:, side, None], 1) for side, spans in enumerate(inside)]
         else:
             masses = [one_side(batch, side, mass[side]) for side in (0, 1)]
-            totals, valid = check(*masses)
+            totals, valid = weigh(*masses)
             masses[1] = masses[1] * np.divide(totals[0], totals[1], out=np.ones(count), where=valid)[:, None]
         left, right = (np.pad(spans, ((0, 0), (1, 0))) for spans in masses)
         return Reservoirs(left, right, total(left), np.ones(count), valid)

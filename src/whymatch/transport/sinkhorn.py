@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from whymatch.transport.batch import as_batch
-from whymatch.transport.constraints import Constraint, UpTo, check
-from whymatch.transport.entropic import Temperature, transport
+from whymatch.transport.constraints import Constraint, UpTo, check_constraint
+from whymatch.transport.entropic import Temperature, entropic_plans
 from whymatch.transport.exact import solve
 from whymatch.transport.gradients import Smooth, implicit
 from whymatch.transport.solution import Status
@@ -49,11 +49,11 @@ def sinkhorn(
     constraint's masses; with forbidden pairs it keeps them to within `error`. Plan and cost can be differentiated, by
     the implicit function theorem; epsilon is a constant.
     """
-    check(constraint, mass)
+    check_constraint(constraint, mass)
     if max_iterations < 1 or not tolerance >= 0:
         raise ValueError(f"Iterations and tolerance must be positive, got {max_iterations} and {tolerance}.")
     batch = as_batch(cost, sizes)
-    done = transport(batch, constraint, temperature, mass, tolerance, max_iterations)
+    done = entropic_plans(batch, constraint, temperature, mass, tolerance, max_iterations)
     costs = batch.cost[0] if batch.single else batch.cost
     if np.isinf(batch.values()).any():  # only the exact solver can tell whether there is a plan at all
         exact = solve(costs.detach(), constraint, sizes=sizes, mass=mass, strict=False)

@@ -53,8 +53,8 @@ def measure(cost: Costs, n: int, m: int) -> tuple[bool, float, float]:
 
 
 @step
-def load(cost: Costs, n: int, m: int, turned: bool, below: float, buffer: Floats) -> tuple[bool, Floats, float]:
-    """Whether the costs are valid, a clean copy of them, and the scale it is in.
+def load(cost: Costs, n: int, m: int, turned: bool, below: float, buffer: Floats) -> tuple[bool, Floats, float, float]:
+    """Whether the costs are valid, a clean copy of them, the scale it is in, and the smallest cost.
 
     `below` becomes 0 and what does not cost less is forbidden; without a `below` (+inf) the smallest cost becomes 0.
     Where `turned`, right spans are the rows.
@@ -73,7 +73,7 @@ def load(cost: Costs, n: int, m: int, turned: bool, below: float, buffer: Floats
                 c[j, i] = x
             else:
                 c[i, j] = x
-    return valid, c, scale
+    return valid, c, scale, low
 
 
 @step
@@ -150,7 +150,7 @@ def solve_links(
         n, m = sizes[b]
         turned = n > m
         clear(plan[b])
-        valid, c, scale = load(cost[b], n, m, turned, below, buffer)
+        valid, c, scale, _ = load(cost[b], n, m, turned, below, buffer)
         if not valid:
             status[b] = INVALID
         if status[b] != OK:
@@ -181,8 +181,7 @@ def solve_path(
     for b in range(cost.shape[0]):
         n, m = sizes[b]
         turned = n > m
-        valid, c, scale = load(cost[b], n, m, turned, INF, buffer)
-        low = measure(cost[b], n, m)[1]
+        valid, c, scale, low = load(cost[b], n, m, turned, INF, buffer)
         if not valid:
             for k in range(value.shape[1]):
                 status[b, k], value[b, k], increment[b, k] = INVALID, np.nan, np.nan
@@ -237,7 +236,7 @@ def solve_masses(
         n, m = sizes[b]
         turned = n < m  # fewer paths break when the longer side sends
         clear(plan[b])
-        valid, c, scale = load(cost[b], n, m, turned, INF, buffer)
+        valid, c, scale, _ = load(cost[b], n, m, turned, INF, buffer)
         if not valid:
             status[b] = INVALID
         if status[b] != OK:
