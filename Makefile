@@ -4,8 +4,8 @@ BIN := .venv/bin
 
 .PHONY: demo test check bench clean
 
-demo: .venv/ready  ## the four constraints on one problem, as a table and a picture
-	$(BIN)/whymatch demo
+demo: .venv/ready  ## why two forum posts match, in the terminal and as why.html
+	$(BIN)/whymatch align examples/question.txt examples/duplicate.txt --html why.html
 
 test: .venv/ready  ## the whole test suite
 	$(BIN)/pytest -n auto

@@ -4,6 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from whymatch.matching.aligner import Aligner
+    from whymatch.matching.alignment import Alignment, Link
+    from whymatch.matching.costs import Cost
+    from whymatch.text.document import Document
+    from whymatch.text.encoders.precomputed import Precomputed
+    from whymatch.text.encoders.sentence import SentenceEncoder
+    from whymatch.text.encoders.word import WordEncoder
+    from whymatch.text.spans import Span
     from whymatch.transport.augmented import augmented
     from whymatch.transport.batch import pad
     from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
@@ -18,6 +26,15 @@ __version__ = "0.1.0"
 
 # Where the public names live. They load on first use, so that importing whymatch takes no time.
 HOMES = {
+    "Aligner": "matching.aligner",
+    "Alignment": "matching.alignment",
+    "Link": "matching.alignment",
+    "Cost": "matching.costs",
+    "Document": "text.document",
+    "Span": "text.spans",
+    "SentenceEncoder": "text.encoders.sentence",
+    "WordEncoder": "text.encoders.word",
+    "Precomputed": "text.encoders.precomputed",
     "Balanced": "transport.constraints",
     "Constraint": "transport.constraints",
     "Exactly": "transport.constraints",
@@ -37,16 +54,25 @@ HOMES = {
 }
 
 __all__ = [
+    "Aligner",
+    "Alignment",
     "Balanced",
     "Constraint",
+    "Cost",
+    "Document",
     "Entropic",
     "Exactly",
+    "Link",
     "OneTo",
     "Path",
+    "Precomputed",
+    "SentenceEncoder",
     "Solution",
+    "Span",
     "Status",
     "Temperature",
     "UpTo",
+    "WordEncoder",
     "augmented",
     "margin",
     "pad",

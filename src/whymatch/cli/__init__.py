@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from whymatch import __doc__ as question
 from whymatch import __version__
-from whymatch.cli import demo
+from whymatch.cli import align, reproduce
 
-VERBS = (demo,)
+VERBS = (align, reproduce)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,14 +21,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         verb.add_to(verbs)
     settings = parser.parse_args(arguments)
     try:
-        settings.run(settings)
+        status = int(settings.run(settings) or 0)
         sys.stdout.flush()
+        return status
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError) as error:
+        return 0
+    except OSError as error:
+        print(
+            f"whymatch: {error.filename}: {error.strerror}" if error.filename else f"whymatch: {error}", file=sys.stderr
+        )
+        return 2
+    except ValueError as error:
         print(f"whymatch: {error}", file=sys.stderr)
-        return 1
+        return 2
     except KeyboardInterrupt:
         print("whymatch: interrupted", file=sys.stderr)
         return 130
-    return 0

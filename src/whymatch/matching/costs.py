@@ -9,11 +9,15 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Cost:
-    """A cost of left vectors (…, n, d) with right vectors (…, m, d), and what two spans with nothing in common cost."""
+    """A cost of left vectors (…, n, d) with right vectors (…, m, d), and what two spans with nothing in common cost.
+
+    `of_all` says that the cost of a pair depends on the other spans too.
+    """
 
     name: str
     neutral: float
     between: Callable[[Tensor, Tensor], Tensor] = field(repr=False, compare=False)
+    of_all: bool = False
 
     def __call__(self, left: Tensor, right: Tensor) -> Tensor:
         if left.ndim < 2 or left.ndim != right.ndim or left.shape[-1] != right.shape[-1]:
@@ -45,6 +49,31 @@ scaled_dot = Cost("scaled dot product", 0.0, lambda x, y: -inner(x, y) / x.shape
 # Neutral for vectors of length 1: the distance of two that are orthogonal.
 euclidean = Cost("Euclidean distance", 2**0.5, distance)
 squared_euclidean = Cost("squared Euclidean distance", 2.0, lambda x, y: distance(x, y).square())
+
+
+def calibrated(temperature: float = 0.08) -> Cost:
+    """1 − √(p · q), where p and q are the shares of a similarity among those of its row and of its column.
+
+    The shares are softmax at a temperature, over cosines. A word that is like everything gets small shares everywhere,
+    where raw cosine would let it attract every link. The cost looks at all spans: it takes one pair of texts, unpadded.
+    """
+
+    def between(left: Tensor, right: Tensor) -> Tensor:
+        similarity = inner(unit(left), unit(right)) / temperature
+        return 1 - (0.5 * (similarity.log_softmax(dim=-1) + similarity.log_softmax(dim=-2))).exp()
+
+    return Cost(f"calibrated cosine (temperature {temperature:g})", 1.0, between, of_all=True)
+
+
+COSTS = {
+    "cosine": cosine_distance,
+    "calibrated": calibrated(),
+    "negative-cosine": negative_cosine,
+    "dot": dot,
+    "scaled-dot": scaled_dot,
+    "euclidean": euclidean,
+    "squared-euclidean": squared_euclidean,
+}
 
 
 def out_of_order(n: int, m: int, sizes: Tensor | None = None) -> Tensor:

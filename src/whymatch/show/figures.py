@@ -3,10 +3,17 @@
 from collections.abc import Mapping, Sequence
 from math import ceil
 from pathlib import Path
+from textwrap import wrap
+from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch, PathPatch
+from matplotlib.path import Path as Curve
 
 ABREAST = 6  # heat maps in a row
+COLOURS = ["#0072b2", "#b84a00", "#007a5a", "#a0497d", "#7a6000", "#1f6f9c", "#5b4bb5"]
+LINE, COLUMN, GUTTER = 0.19, 3.4, 1.1  # inches: height of a line, width of a text, width between texts
+CHARACTERS = 44  # in a line of a column
 
 
 def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], file: Path) -> None:
@@ -22,4 +29,69 @@ def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], file: Path) -> None
         axes.tick_params(labelsize=7)
     for axes in grid[len(maps) :]:
         axes.set_visible(False)
-    figure.savefig(file, dpi=120, format=file.suffix.lstrip(".") or "png")
+    save(figure, file)
+
+
+def links_as_figure(picture: Mapping[str, Any], file: Path) -> None:
+    """Two texts side by side, a box for each span, curves between linked ones, wider for a larger share."""
+    columns = [boxes(picture[side]) for side in ("left", "right")]
+    height = max([0.4, *(box["bottom"] for column in columns for box in column)]) + 0.05
+    width = 2 * COLUMN + GUTTER
+    figure = Figure(figsize=(width, height))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, width), ylim=(height, 0))
+    axes.axis("off")
+    colour = {}
+    for number, link in reversed(list(enumerate(picture["links"]))):
+        for side in (0, 1):
+            colour[side, link["at"][side]] = COLOURS[number % len(COLOURS)]
+    for side, column in enumerate(columns):
+        for number, box in enumerate(column):
+            draw_box(axes, side * (COLUMN + GUTTER), box, colour.get((side, number)))
+    strongest = max([link["share"] for link in picture["links"]], default=1.0)
+    for number, link in enumerate(picture["links"]):
+        y, z = (columns[side][link["at"][side]]["middle"] for side in (0, 1))
+        x, middle = COLUMN, COLUMN + GUTTER / 2
+        points = [(x, y), (middle, y), (middle, z), (x + GUTTER, z)]
+        curve = Curve(points, [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4])
+        thick = 1 + 4 * max(link["share"], 0) / max(strongest, 1e-9)
+        axes.add_patch(PathPatch(curve, facecolor="none", edgecolor=COLOURS[number % len(COLOURS)], linewidth=thick))
+    save(figure, file)
+
+
+def boxes(text: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The spans of a text as wrapped lines, with where each stands from the top, in inches."""
+    found, top = [], 0.05
+    for start, end in text["spans"]:
+        lines = wrap(text["text"][start:end].replace("$", r"\$"), CHARACTERS) or [""]
+        bottom = top + LINE * len(lines) + 0.12
+        found.append({"lines": lines, "top": top, "middle": (top + bottom) / 2, "bottom": bottom})
+        top = bottom + 0.06
+    return found
+
+
+def draw_box(axes: Any, x: float, box: Mapping[str, Any], colour: str | None) -> None:
+    """A box with its lines; dashed and grey where the span has no counterpart."""
+    size = COLUMN - 0.1, box["bottom"] - box["top"]
+    style: dict[str, Any] = {
+        "edgecolor": colour or "#9aa2ab",
+        "linestyle": "-" if colour else "--",
+        "linewidth": 1.2 if colour else 0.7,
+    }
+    axes.add_patch(
+        FancyBboxPatch(
+            (x + 0.05, box["top"]), *size, boxstyle="round,pad=0,rounding_size=0.05", facecolor="none", **style
+        )
+    )
+    for number, line in enumerate(box["lines"]):
+        y = box["top"] + 0.06 + LINE * (number + 0.5)
+        axes.text(x + 0.13, y, line, fontsize=8.5, va="center", color="black" if colour else "#5f6771")
+
+
+def save(figure: Figure, file: Path) -> None:
+    """Writes a figure in the format that its name ends with."""
+    known = figure.canvas.get_supported_filetypes()
+    kind = file.suffix.lstrip(".").lower() or "png"
+    if kind not in known:
+        raise ValueError(f"A figure's name ends with .svg, .pdf or .png, got {file.name}.")
+    figure.savefig(file, dpi=150, format=kind)

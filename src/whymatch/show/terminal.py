@@ -1,6 +1,15 @@
 """Text for a terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from whymatch.show.words import in_words, number
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+COLOURS = ["blue", "dark_orange3", "green", "magenta", "yellow", "cyan", "purple"]
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -14,3 +23,48 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     lines = [header, ["-" * width for width in widths], *rows]
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+
+
+def plain(text: str) -> str:
+    """One line without characters that a terminal would obey.
+
+    >>> plain("two\\nlines \\x1b[31mred")
+    'two lines �[31mred'
+    """
+    return "".join(c if c.isprintable() else "�" for c in " ".join(text.split()))
+
+
+def print_links(picture: Mapping[str, Any], console: "Console") -> None:
+    """The links of an alignment's dictionary, what has no counterpart, and the certificate."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    links = picture["links"]
+    noun = "link" if len(links) == 1 else "links"
+    console.print(
+        Text(f"score {number(picture['score'])}, {len(links)} {noun}: ", "bold") + Text(in_words(picture), "dim")
+    )
+    grid = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for name, justify in (("#", "right"), ("left", "left"), ("right", "left"), ("cost", "right"), ("share", "right")):
+        grid.add_column(name, justify=justify, ratio=1 if name in ("left", "right") else None)  # type: ignore[arg-type]
+    for rank, link in enumerate(links):
+        pieces = [Text(plain(piece), COLOURS[rank % len(COLOURS)]) for piece in link["texts"]]
+        grid.add_row(str(rank + 1), *pieces, number(link["cost"]), number(link["share"]))
+    if links:
+        console.print(grid)
+    for side in ("left", "right"):
+        text = picture[side]["text"]
+        pieces_alone = [plain(text[start:end]) for start, end in picture["unmatched"][side]]
+        if pieces_alone:
+            console.print(Text(f"No counterpart, {side}: ", "bold") + Text(" · ".join(pieces_alone), "dim"))
+    console.print(Text("Certificate: ", "bold") + Text(picture["certificate"]["in_words"]))
+
+
+def links_as_text(picture: Mapping[str, Any], width: int = 100) -> str:
+    """What `print_links` prints, without colours."""
+    from rich.console import Console
+
+    console = Console(file=StringIO(), width=width, color_system=None)
+    print_links(picture, console)
+    return console.file.getvalue().rstrip()  # type: ignore[attr-defined]

@@ -141,6 +141,21 @@ class Exactly:
 Constraint: TypeAlias = Balanced | OneTo | UpTo | Exactly
 
 
+def fitted(constraint: Constraint, left: int, right: int) -> Constraint | None:
+    """The constraint with the largest k, up to its own, that texts of these sizes admit; None if a text has no span.
+
+    >>> fitted(Exactly(4), 2, 7), fitted(OneTo(3), 2, 5), fitted(Exactly(4), 0, 7)
+    (Exactly(k=2), OneTo(k=2), None)
+    """
+    shorter, longer = min(left, right), max(left, right)
+    if constraint.admits(shorter, longer):
+        return constraint
+    if shorter == 0:
+        return None
+    assert isinstance(constraint, OneTo | Exactly)
+    return Exactly(shorter) if isinstance(constraint, Exactly) else OneTo(longer // shorter)
+
+
 def check_constraint(constraint: object, mass: object = None) -> None:
     """Raises unless this is one of the constraints, and `mass` a pair if it takes masses."""
     if not isinstance(constraint, Constraint):

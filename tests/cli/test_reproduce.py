@@ -1,4 +1,4 @@
-"""`whymatch demo` as a user runs it."""
+"""`whymatch reproduce` as a user runs it."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ def test_it_prints_the_counts_it_promises_and_draws_a_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     picture = tmp_path / "demo.png"
-    assert main(["demo", "--picture", str(picture)]) == 0
+    assert main(["reproduce", "heatmap", "--picture", str(picture)]) == 0
     out = capsys.readouterr().out
     rows = {line.split("  ")[0]: re.split(r"\s{2,}", line) for line in out.splitlines() if "(" in line}
     assert int(rows["Balanced()"][3]) <= 49
@@ -27,9 +27,17 @@ def test_it_prints_the_counts_it_promises_and_draws_a_picture(
 
 
 def test_a_picture_that_cannot_be_written_is_an_error_without_a_traceback(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "whymatch", "demo", "--picture", str(tmp_path / "missing" / "demo.png")]
+    command = [
+        sys.executable,
+        "-m",
+        "whymatch",
+        "reproduce",
+        "heatmap",
+        "--picture",
+        str(tmp_path / "missing" / "demo.png"),
+    ]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ran.returncode == 1
+    assert ran.returncode == 2
     assert ran.stderr.startswith("whymatch: ")
     assert "Traceback" not in ran.stderr
 

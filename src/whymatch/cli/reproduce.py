@@ -1,4 +1,4 @@
-"""`whymatch demo`: the paper's figure 5 and table 1 on a synthetic problem, with every method side by side."""
+"""`whymatch reproduce heatmap`: the paper's figure 5 and table 1 on a synthetic problem, every method side by side."""
 
 import argparse
 from pathlib import Path
@@ -10,8 +10,9 @@ if TYPE_CHECKING:
 
 def add_to(verbs: Any) -> None:
     """Adds the verb to the command line."""
-    parser = verbs.add_parser("demo", help="the four constraints, and attention, on one synthetic 30 × 20 problem")
-    parser.add_argument("--picture", type=Path, default=Path("whymatch-demo.png"), help="where to write the picture")
+    parser = verbs.add_parser("reproduce", help="the paper's tables and figures")
+    parser.add_argument("what", choices=["heatmap"], help="heatmap: every method on one synthetic 30 × 20 problem")
+    parser.add_argument("--picture", type=Path, default=Path("heatmap.png"), help="where to write the picture")
     parser.set_defaults(run=run)
 
 

@@ -1,0 +1,194 @@
+"""`whymatch align`: two texts, or many pairs of texts, and why they match."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whymatch.cli.reading import decoded, read_text
+from whymatch.text.spans import is_blank
+
+if TYPE_CHECKING:
+    from whymatch.matching.aligner import Aligner
+    from whymatch.transport.constraints import Constraint
+
+TOGETHER = 64  # pairs that are encoded and solved at a time
+
+
+def add_to(verbs: Any) -> None:
+    """Adds the verb to the command line."""
+    parser = verbs.add_parser("align", help="which spans of two texts match, and why")
+    parser.add_argument("left", nargs="?", metavar="LEFT", help="a file, - for standard input, or a text with --text")
+    parser.add_argument("right", nargs="?", metavar="RIGHT", help="the same for the other text")
+    parser.add_argument("--text", action="store_true", help="LEFT and RIGHT are texts, not files")
+    parser.add_argument(
+        "--pairs",
+        metavar="FILE",
+        help='many pairs: JSON lines with "left" and "right", - for standard input; JSON lines out',
+    )
+    parser.add_argument(
+        "--constraint",
+        metavar="C",
+        help="exactly:2, up-to:1, one-to:2 or balanced (default: up-to:1, calibrated threshold)",
+    )
+    parser.add_argument("--below", type=float, metavar="COST", help="the cost under which up-to links spans")
+    parser.add_argument("--clip", action="store_true", help="with --pairs: make k smaller where a text is short")
+    parser.add_argument("--spans", default="sentence", help="sentence (default), word, paragraph, line or punkt")
+    parser.add_argument("--encoder", metavar="MODEL", help="a model's folder or name (default: MiniLM)")
+    parser.add_argument("--layer", type=int, help="with --spans word: the layer of the model (default: the middle)")
+    parser.add_argument("--cost", help="cosine (default), calibrated (default for words), dot, euclidean, …")
+    parser.add_argument("--html", type=Path, metavar="F", help="write the picture as a web page")
+    parser.add_argument("--figure", type=Path, metavar="F", help="write the picture as .svg, .pdf or .png")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--limit", type=int, default=2000, help="spans in a text (default: 2000)")
+    parser.add_argument("--max-mb", type=float, default=5, help="size of a text (default: 5)")
+    parser.add_argument("--encoding", default="utf-8", help="of the files (default: utf-8)")
+    parser.add_argument("--download", action="store_true", help="allow fetching a model from the Hugging Face hub")
+    parser.set_defaults(run=run)
+
+
+def run(settings: argparse.Namespace) -> int:
+    """Aligns, prints, and returns the exit status."""
+    if (settings.pairs is None) == (settings.left is None or settings.right is None):
+        raise ValueError("Give two texts, LEFT and RIGHT, or many with --pairs FILE. See whymatch align --help.")
+    if settings.pairs is not None:
+        return run_many(settings)
+    left, right = texts(settings)
+    aligner, constraint = build(settings)
+    why = aligner.align(left, right, constraint)
+    if settings.html:
+        why.to_html(settings.html)
+    if settings.figure:
+        why.to_figure(settings.figure)
+    if settings.json:
+        print(json.dumps(why.to_dict(), ensure_ascii=False, allow_nan=False))
+    else:
+        from rich.console import Console
+
+        from whymatch.show.terminal import print_links
+
+        print_links(why.to_dict(), Console(highlight=False))
+        for file in filter(None, (settings.html, settings.figure)):
+            print(f"Picture: {file}")
+    return 0
+
+
+def texts(settings: argparse.Namespace) -> tuple[str, str]:
+    """The two texts, read before anything slow happens."""
+    if settings.left == settings.right == "-" and not settings.text:
+        raise ValueError("Standard input can be one of the two texts, not both.")
+    found = []
+    for name, source in (("LEFT", settings.left), ("RIGHT", settings.right)):
+        text = source if settings.text else read_text(source, most=settings.max_mb, encoding=settings.encoding)
+        if is_blank(text):
+            raise ValueError(f"{name} is empty: there is nothing to align.")
+        found.append(text)
+    return found[0], found[1]
+
+
+def build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
+    """The aligner and the constraint that the settings describe; the constraint is read first, since it is quick."""
+    constraint = parse(settings.constraint, settings.below)
+    from whymatch.matching.costs import COSTS
+    from whymatch.text.spans import splitter
+
+    splitter(settings.spans)
+    if settings.cost is not None and settings.cost not in COSTS:
+        raise ValueError(f"Costs are {', '.join(COSTS)}, got {settings.cost!r}.")
+    if settings.layer is not None and settings.spans != "word":
+        raise ValueError("--layer goes with --spans word: other spans are encoded by the whole model.")
+    from whymatch.matching.aligner import Aligner, encoder_for
+
+    encoder = encoder_for(settings.spans, settings.encoder, layer=settings.layer, download=settings.download)
+    cost = COSTS[settings.cost] if settings.cost else None
+    aligner = Aligner(settings.spans, encoder, cost, below=settings.below, limit=settings.limit)
+    if callable(constraint):
+        constraint = constraint(aligner.default().below)
+    return aligner, constraint
+
+
+def parse(constraint: str | None, below: float | None) -> Any:
+    """The constraint that a word such as exactly:2 names; a function of the threshold for up-to."""
+    from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
+
+    if constraint is None:
+        return None
+    name, _, number = constraint.partition(":")
+    wrong = ValueError(f"Constraints are exactly:2, up-to:1, one-to:2 and balanced, got {constraint!r}.")
+    if below is not None and name != "up-to":
+        raise ValueError(f"--below goes with up-to, which links spans that cost less; got --constraint {constraint}.")
+    if name == "balanced" and not number:
+        return Balanced()
+    if name not in ("exactly", "up-to", "one-to") or not number.isdecimal():
+        raise wrong
+    if name == "up-to":
+        return lambda threshold: UpTo(int(number), below=threshold)
+    return Exactly(int(number)) if name == "exactly" else OneTo(int(number))
+
+
+def run_many(settings: argparse.Namespace) -> int:
+    """JSON lines in, JSON lines out; a bad line is reported with its number, and the others go on."""
+    if settings.left or settings.html or settings.figure or settings.text:
+        raise ValueError("--pairs takes no LEFT, RIGHT, --text, --html or --figure: it prints JSON lines.")
+    aligner, constraint = build(settings)
+    bad = 0
+    with sys.stdin.buffer if settings.pairs == "-" else Path(settings.pairs).open("rb") as file:
+        rows = progress(read_pairs(file, settings), Path(settings.pairs))
+        while some := list(islice(rows, TOGETHER)):
+            good = [row for row in some if not isinstance(row[1], ValueError)]
+            found = iter(aligner.outcomes([pair for _, pair, _ in good], constraint, clip=settings.clip))
+            for line, pair, extra in some:
+                outcome = pair if isinstance(pair, ValueError) else next(found)
+                if isinstance(outcome, ValueError):
+                    bad += 1
+                    print(f"whymatch: line {line}: {outcome}", file=sys.stderr)
+                else:
+                    print(json.dumps({"line": line, **extra, **outcome.to_dict()}, ensure_ascii=False, allow_nan=False))
+            sys.stdout.flush()
+    if bad:
+        print(f"whymatch: {bad} lines could not be aligned; the others were.", file=sys.stderr)
+    return 2 if bad else 0
+
+
+def read_pairs(file: Iterable[bytes], settings: argparse.Namespace) -> Iterator[tuple[int, Any, dict[str, Any]]]:
+    """The number of each line, its pair of texts or what is wrong with it, and its id if it has one."""
+    for number, data in enumerate(file, start=1):
+        if not data.strip():
+            continue
+        try:
+            if len(data) > 2 * settings.max_mb * 10**6:
+                raise ValueError(f"The line is larger than two texts of {settings.max_mb:g} MB (--max-mb).")
+            row = json.loads(decoded(data, "The line", settings.encoding))
+            if not isinstance(row, dict) or not {"left", "right"} <= row.keys():
+                raise ValueError('A line is an object with "left" and "right".')
+            for side in ("left", "right"):
+                if not is_text(row[side]):
+                    raise ValueError(f'"{side}" is a text or a list of texts, got {type(row[side]).__name__}.')
+                if is_blank("".join(row[side])):
+                    raise ValueError(f'"{side}" is empty.')
+            yield number, (row["left"], row["right"]), {"id": row["id"]} if "id" in row else {}
+        except json.JSONDecodeError as error:
+            yield number, ValueError(f"This is not JSON: {error}."), {}
+        except ValueError as error:
+            yield number, error, {}
+
+
+def is_text(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(piece, str) for piece in value))
+
+
+def progress(rows: Iterator[Any], path: Path) -> Iterator[Any]:
+    """The rows, with a progress bar if a person is watching."""
+    if not sys.stderr.isatty():
+        return rows
+    from rich.console import Console
+    from rich.progress import track
+
+    lines = None
+    if path.is_file():
+        with path.open("rb") as file:
+            lines = sum(1 for _ in file)
+    return iter(track(rows, "Aligning", total=lines, console=Console(stderr=True)))

@@ -1,0 +1,274 @@
+"""The alignment of two texts: its links, its score, and what proves it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from whymatch.text.document import Document, checked
+from whymatch.text.spans import Span, token_ranges
+from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
+
+if TYPE_CHECKING:
+    from whymatch.matching.aligner import Aligner
+    from whymatch.matching.verification import Verification
+
+Side: TypeAlias = Literal["left", "right"]
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Link:
+    """One aligned pair of spans, with its cost and its share of the score."""
+
+    left: Span
+    right: Span
+    at: tuple[int, int]
+    """The numbers of the two spans, from 0."""
+    texts: tuple[str, str]
+    cost: float
+    mass: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What proves an alignment: it is optimal to within `gap`, and the next best one scores `margin` less."""
+
+    links: int
+    gap: float
+    margin: float | None
+    """0 is a tie, infinite where there is no other alignment, None where the problem was too large to say."""
+    clipped: bool
+    """Whether k was made smaller to suit a short text."""
+
+    def __str__(self) -> str:
+        links = "1 link" if self.links == 1 else f"{self.links} links"
+        clipped = ", fewer than asked because a text is short" if self.clipped else ""
+        proof = f"optimal: no alignment under this constraint scores higher (gap {self.gap:.1g})"
+        if self.margin is None:
+            clear = "how close the next best comes was not computed"
+        elif self.margin == float("inf"):
+            clear = "there is no other alignment" if self.links else "no other pair is close enough"
+        elif self.margin == 0:
+            clear = "another alignment scores the same"
+        else:
+            clear = f"without any one of its links the score falls by {self.margin:.2g} or more"
+        return f"{links}{clipped}; {proof}; {clear}."
+
+
+@dataclass(frozen=True)
+class Step:
+    """The optimal `Exactly(k)` for one k."""
+
+    k: int
+    score: float
+    adds: float
+    """What this link adds to the total of neutral value minus cost; never rises with k."""
+    gap: float
+    links: tuple[tuple[int, int, float], ...]
+    """Left number, right number, cost."""
+
+
+class Unmatched(NamedTuple):
+    """The spans of each text that are in no link."""
+
+    left: tuple[Span, ...]
+    right: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Which spans of two texts match. Strongest link first; 0 is the score of texts with nothing in common."""
+
+    left: Document
+    right: Document
+    links: tuple[Link, ...]
+    constraint: Constraint
+    by_default: bool
+    """Whether nobody asked for this constraint: it is `UpTo(1)` with a calibrated threshold."""
+    cost: str
+    neutral: float
+    """What two spans with nothing in common cost."""
+    encoder: str
+    contextual: bool
+    """Whether a span's vector or its costs depend on text beyond the span."""
+    certificate: Certificate
+    path: tuple[Step, ...]
+    aligner: "Aligner | None" = field(default=None, repr=False, compare=False)
+
+    @property
+    def zero(self) -> float:
+        """The cost at which a link adds nothing to the score."""
+        return self.constraint.below if isinstance(self.constraint, UpTo) else self.neutral
+
+    @property
+    def score(self) -> float:
+        """Σ mass · (zero − cost) over links: the sum of their shares."""
+        return sum(link.share for link in self.links)
+
+    def rationale(self, side: Side) -> tuple[Span, ...]:
+        """The spans of one text that are in a link, in order."""
+        return self.sides(side)[0]
+
+    @property
+    def unmatched(self) -> Unmatched:
+        return Unmatched(self.sides("left")[1], self.sides("right")[1])
+
+    def sides(self, side: Side) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+        """The spans of one text in a link, and those in none."""
+        if side not in ("left", "right"):
+            raise ValueError(f"A side is 'left' or 'right', got {side!r}.")
+        linked = {link.at[side == "right"] for link in self.links}
+        spans = self.left.spans if side == "left" else self.right.spans
+        kept = tuple(span for number, span in enumerate(spans) if number in linked)
+        return kept, tuple(span for number, span in enumerate(spans) if number not in linked)
+
+    def verify(self, aligner: "Aligner | None" = None) -> "Verification":
+        """Aligns the rationale alone, all other text deleted, and says whether links and score hold."""
+        from whymatch.matching.verification import verify
+
+        return verify(self, self.needs(aligner, "verify"))
+
+    def zoom(self, link: Link | int, aligner: "Aligner | None" = None) -> "Alignment":
+        """The words inside one link: an alignment of its two spans by an aligner of words, the default one if none."""
+        from whymatch.matching.aligner import default_words
+
+        link = self.links[link] if isinstance(link, int) else link
+        return (aligner or default_words()).align(*link.texts)
+
+    def needs(self, aligner: "Aligner | None", what: str) -> "Aligner":
+        found = aligner or self.aligner
+        if found is None:
+            raise ValueError(f"This alignment was read from a file: {what} takes the aligner that made it.")
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; `Alignment.from_dict` reads them."""
+        return {
+            "format": FORMAT,
+            "score": self.score,
+            "links": [asdict(link) | {"left": [*link.left], "right": [*link.right]} for link in self.links],
+            "left": {"text": self.left.text, "spans": [[*span] for span in self.left.spans]},
+            "right": {"text": self.right.text, "spans": [[*span] for span in self.right.spans]},
+            "unmatched": {side: [[*span] for span in spans] for side, spans in self.unmatched._asdict().items()},
+            "constraint": {"name": type(self.constraint).__name__, **asdict(self.constraint)},
+            "by_default": self.by_default,
+            "cost": self.cost,
+            "neutral": self.neutral,
+            "encoder": self.encoder,
+            "contextual": self.contextual,
+            "certificate": {
+                **asdict(self.certificate),
+                "margin": "inf" if self.certificate.margin == float("inf") else self.certificate.margin,
+                "in_words": str(self.certificate),
+            },
+            "path": [asdict(step) for step in self.path],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Alignment":
+        """What `to_dict` gave; `verify` then takes an aligner."""
+        if not isinstance(values, Mapping) or values.get("format") != FORMAT:
+            raise ValueError(f"This is no alignment of format {FORMAT}: it was not written by Alignment.to_dict.")
+        try:
+            left, right = (
+                checked(Document(values[side]["text"], tuple(Span(*span) for span in values[side]["spans"])))
+                for side in ("left", "right")
+            )
+            links = tuple(
+                Link(Span(*link["left"]), Span(*link["right"]), tuple(link["at"]), tuple(link["texts"]), *numbers(link))
+                for link in values["links"]
+            )
+            certificate = {name: values["certificate"][name] for name in ("links", "gap", "margin", "clipped")}
+            if certificate["margin"] is not None:
+                certificate["margin"] = float(certificate["margin"])
+            path = tuple(
+                Step(
+                    step["k"],
+                    step["score"],
+                    step["adds"],
+                    step["gap"],
+                    tuple((i, j, cost) for i, j, cost in step["links"]),
+                )
+                for step in values["path"]
+            )
+            constraint = dict(values["constraint"])
+            return cls(
+                left,
+                right,
+                links,
+                CONSTRAINTS[constraint.pop("name")](**constraint),
+                certificate=Certificate(**certificate),
+                path=path,
+                **{name: values[name] for name in ("by_default", "cost", "neutral", "encoder", "contextual")},
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"This alignment is damaged: {type(error).__name__} {error}.") from None
+
+    def to_pharaoh(self) -> str:
+        """Links as pairs of numbers, in order: `0-1 2-0`."""
+        return " ".join(f"{i}-{j}" for i, j in sorted(link.at for link in self.links))
+
+    def to_eraser(
+        self, annotation_id: str, *, left: str | None = "left", right: str | None = "right"
+    ) -> dict[str, Any]:
+        """ERASER's prediction: the rationale as ranges of tokens between blanks, for the documents of these names."""
+        sides = [(left, self.left, self.rationale("left")), (right, self.right, self.rationale("right"))]
+        return {
+            "annotation_id": annotation_id,
+            "rationales": [
+                {
+                    "docid": name,
+                    "hard_rationale_predictions": [
+                        {"start_token": start, "end_token": end} for start, end in token_ranges(document.text, spans)
+                    ],
+                }
+                for name, document, spans in sides
+                if name is not None
+            ],
+        }
+
+    def to_html(self, file: str | Path | None = None, *, zoom: bool = True) -> str:
+        """A page that needs nothing else: texts, links, a slider over k, and the words inside links (`zoom`)."""
+        from whymatch.show.html import page
+
+        text = page(self.picture(zoom=zoom))
+        if file is not None:
+            Path(file).write_text(text, encoding="utf-8")
+        return text
+
+    def to_figure(self, file: str | Path) -> None:
+        """A still picture for a paper: SVG, PDF or PNG, by the ending of the file's name; needs matplotlib."""
+        from whymatch.show.figures import links_as_figure
+
+        links_as_figure(self.to_dict(), Path(file))
+
+    def picture(self, *, zoom: bool = True) -> dict[str, Any]:
+        """What the page shows: `to_dict`, and the words inside the links where spans are larger than words."""
+        from whymatch.matching.aligner import default_words
+
+        values = self.to_dict()
+        if zoom and self.aligner is not None and not self.contextual:
+            pairs = sorted({link.at for link in self.links} | {(i, j) for step in self.path for i, j, _ in step.links})
+            left, right = self.left.pieces, self.right.pieces
+            inside = default_words().align_many([(left[i], right[j]) for i, j in pairs])
+            values["words"] = [{"at": [*at], **words.to_dict()} for at, words in zip(pairs, inside, strict=True)]
+        return values
+
+    def _repr_html_(self) -> str:
+        from whymatch.show.html import frame
+
+        return frame(self.picture(zoom=False))
+
+    def __str__(self) -> str:
+        from whymatch.show.terminal import links_as_text
+
+        return links_as_text(self.to_dict())
+
+
+CONSTRAINTS: dict[str, Any] = {kind.__name__: kind for kind in (Balanced, OneTo, UpTo, Exactly)}
+
+
+def numbers(link: Mapping[str, Any]) -> tuple[float, float, float]:
+    return link["cost"], link["mass"], link["share"]

@@ -1,0 +1,66 @@
+"""Does an alignment hold when everything outside its rationale is deleted?"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from whymatch.transport.exact import solve
+
+if TYPE_CHECKING:
+    from whymatch.matching.aligner import Aligner
+    from whymatch.matching.alignment import Alignment
+
+ROUNDING = 1e-5
+"""Encoding a span beside other neighbours in a batch moves a cost by this much or less."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What became of the links and the score when only the rationale was left."""
+
+    links_hold: bool
+    score_holds: bool
+    score: float
+    on_rationale: float
+    """The score of the links found on the rationale alone, at the original mass of a link."""
+    lost: tuple[tuple[int, int], ...]
+    """Links, as numbers of spans in the whole texts, that are not found again."""
+    contextual: bool
+
+    @property
+    def holds(self) -> bool:
+        return self.links_hold and self.score_holds
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        if self.holds:
+            return "Links and score hold on the rationale alone."
+        links = "" if self.links_hold else f"{len(self.lost)} links are not found again; "
+        why = " The costs look at the deleted text too." if self.contextual else ""
+        return f"On the rationale alone, {links}the score is {self.on_rationale:.3f}, not {self.score:.3f}.{why}"
+
+
+def verify(alignment: "Alignment", aligner: "Aligner") -> Verification:
+    """Solves again on the rationale alone; equal where spans are encoded alone, up to ties and rounding."""
+    if not alignment.links:
+        return Verification(True, True, alignment.score, 0.0, (), alignment.contextual)
+    kept = [sorted({link.at[side] for link in alignment.links}) for side in (0, 1)]
+    left, right = alignment.left.keep(kept[0]), alignment.right.keep(kept[1])
+    (cost,) = aligner.costs([(left, right)])
+    # Where both rationales are equally long, the left text counts as the shorter: keep the part that each text had.
+    turned = len(alignment.left) > len(alignment.right)
+    plan = solve(cost.mT if turned else cost, alignment.constraint).plan
+    plan = plan.mT if turned else plan
+    again = {(kept[0][i], kept[1][j]) for i, j in plan.nonzero().tolist()}
+    rescale = alignment.links[0].mass / float(plan.max()) if uniform(alignment) else 1.0
+    on_rationale = float((plan * (alignment.zero - cost)).sum()) * rescale
+    score_holds = abs(on_rationale - alignment.score) <= ROUNDING
+    lost = tuple(link.at for link in alignment.links if link.at not in again)
+    tie = score_holds and alignment.certificate.margin is not None and alignment.certificate.margin <= ROUNDING
+    return Verification(not lost or tie, score_holds, alignment.score, on_rationale, lost, alignment.contextual)
+
+
+def uniform(alignment: "Alignment") -> bool:
+    """Whether all links weigh the same, by their constraint."""
+    return hasattr(alignment.constraint, "mass")

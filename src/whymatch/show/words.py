@@ -1,0 +1,27 @@
+"""What an alignment's dictionary says, in words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def number(value: float) -> str:
+    """Three decimals, and no minus before a zero.
+
+    >>> number(-1e-9), number(0.12345)
+    ('0.000', '0.123')
+    """
+    return f"{round(value, 3) + 0.0:.3f}"
+
+
+def in_words(picture: Mapping[str, Any]) -> str:
+    """The constraint, as people say it."""
+    constraint = picture["constraint"]
+    k = constraint.get("k")
+    each = "one link" if k == 1 else f"{k} links"
+    words: str = {
+        "Balanced": "every span carries its share",
+        "OneTo": f"every span of the shorter text in exactly {each}",
+        "UpTo": f"up to {each} a span, where the cost is below {constraint.get('below', 0):g}",
+        "Exactly": f"exactly {each}",
+    }[constraint["name"]]
+    return f"{words} (the default, since no constraint was given)" if picture["by_default"] else words

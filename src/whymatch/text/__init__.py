@@ -1,0 +1,1 @@
+"""Texts in, spans and their vectors out."""

@@ -1,0 +1,93 @@
+"""A text with its spans."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from whymatch.text.spans import Span, Splitter, is_blank
+
+LIMIT = 2000
+"""Spans in a text, unless told otherwise: 2,000 on both sides are 4 million pairs."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text and its spans, in order."""
+
+    text: str
+    spans: tuple[Span, ...]
+
+    @property
+    def pieces(self) -> list[str]:
+        """The text of each span."""
+        return [self.text[start:end] for start, end in self.spans]
+
+    def __len__(self) -> int:
+        return len(self.spans)
+
+    def keep(self, numbers: Iterable[int], separator: str = "\n") -> "Document":
+        """The spans of these numbers alone, as a text of their own."""
+        pieces = self.pieces
+        return joined([pieces[number] for number in numbers], separator)
+
+
+def joined(pieces: Sequence[str], separator: str = "\n") -> Document:
+    """A text put together from pieces that are its spans."""
+    spans, start = [], 0
+    for piece in pieces:
+        spans.append(Span(start, start + len(piece)))
+        start += len(piece) + len(separator)
+    return checked(Document(separator.join(pieces), tuple(spans)))
+
+
+def document(text: Any, split: Splitter, *, limit: int = LIMIT) -> Document:
+    """A text split into spans; a sequence of strings is split already, and a document is taken as it is."""
+    if isinstance(text, str):
+        readable(text)
+        text = checked(Document(text, tuple(as_spans(text, split(text)))))
+    elif isinstance(text, Sequence) and all(isinstance(piece, str) for piece in text):
+        text = joined(text)
+    elif not isinstance(text, Document):
+        raise TypeError(f"A text is a string, a list of strings or a Document, got {type(text).__name__}.")
+    if len(text) > limit:
+        raise ValueError(
+            f"A text has {len(text):,} spans, and the limit is {limit:,}. "
+            "Use larger spans (paragraphs), or raise the limit: Aligner(limit=…), --limit."
+        )
+    return text
+
+
+def readable(text: str) -> None:
+    """Raises for half a surrogate pair, which no encoder and no file takes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"The text is not valid Unicode: half a surrogate pair at character {error.start}.") from None
+
+
+def as_spans(text: str, pieces: Iterable[Any]) -> Iterable[Span]:
+    """What a splitter gave: offsets, or pieces to be found in the text one after another."""
+    end = 0
+    for piece in pieces:
+        if isinstance(piece, str):
+            start = text.find(piece, end)
+            if start < 0:
+                raise ValueError(f"The splitter gave {piece!r}, which does not follow in the text after offset {end}.")
+            end = start + len(piece)
+            yield Span(start, end)
+        else:
+            start, end = piece
+            yield Span(start, end)
+
+
+def checked(document: Document) -> Document:
+    """Raises unless the spans lie in the text, in order, without overlap, none blank."""
+    readable(document.text)
+    edges = [0, *(edge for span in document.spans for edge in span), len(document.text)]
+    if any(after < before for before, after in pairwise(edges)):
+        raise ValueError("Spans must lie in the text, in order, without overlap: a splitter or a caller gave others.")
+    for number, piece in enumerate(document.pieces):
+        if is_blank(piece):
+            raise ValueError(f"Span {number} is blank. Leave blank pieces out.")
+    return document

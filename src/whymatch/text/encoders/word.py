@@ -1,0 +1,83 @@
+"""One vector for a word in its context, from the middle of a Hugging Face encoder."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from whymatch.text.encoders.models import MINILM, load, locate
+from whymatch.text.spans import Span
+
+
+class WordEncoder:
+    """Each text encoded once, and the mean of the sub-words that a span covers, from one layer.
+
+    A middle layer says most about words, and is the default. Texts longer than the model takes are read in windows that
+    overlap by half, and each sub-word is taken from the window in which it stands farthest from an edge. A span that
+    the tokenizer drops (a lone control character) has the zero vector.
+    """
+
+    contextual = True
+
+    def __init__(
+        self, model: str | Path = MINILM, *, layer: int | None = None, device: str | None = None, download: bool = False
+    ) -> None:
+        self.network = load(locate(model, download=download), device)
+        layers = self.network.layers
+        self.layer = layers // 2 if layer is None else layer
+        if not 0 <= self.layer <= layers:
+            raise ValueError(f"{model} has layers 0 (its input) to {layers}, got {layer}.")
+        self.name = f"{model}, layer {self.layer}"
+
+    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+        distinct = list(dict.fromkeys(texts))
+        encoded = dict(zip(distinct, self.subwords(distinct), strict=True))
+        return [self.pool(*encoded[text], some) for text, some in zip(texts, spans, strict=True)]
+
+    def subwords(self, texts: Sequence[str]) -> list[tuple[Tensor, list[tuple[int, int]]]]:
+        """Vectors (sub-words, dimensions) and offsets for each text."""
+        if not texts:
+            return []
+        tokenized = self.network.tokens(texts)
+        windows, places, shift = [], [], len(self.network.before)
+        for number, tokens in enumerate(tokenized["input_ids"]):
+            for start, first, last in overlapping(len(tokens), self.network.fits):
+                windows.append(self.network.window(tokens[start : start + self.network.fits]))
+                places.append((number, slice(shift + first - start, shift + last - start)))
+        parts: list[list[Tensor]] = [[torch.zeros(0, self.network.model.config.hidden_size)] for _ in texts]
+        for (number, taken), states in zip(places, self.network.states(windows, self.layer), strict=True):
+            parts[number].append(states[taken].float().cpu())
+        return [(torch.cat(some), offsets) for some, offsets in zip(parts, tokenized["offset_mapping"], strict=True)]
+
+    @staticmethod
+    def pool(vectors: Tensor, offsets: list[tuple[int, int]], spans: Sequence[Span]) -> Tensor:
+        """The mean of the sub-words that overlap each span; both are in order."""
+        sums = torch.zeros(len(spans), vectors.shape[1])
+        counts = torch.zeros(len(spans), 1)
+        rows, columns, first = [], [], 0
+        for number, span in enumerate(spans):
+            while first < len(offsets) and offsets[first][1] <= span.start:
+                first += 1
+            token = first
+            while token < len(offsets) and offsets[token][0] < span.end:
+                rows.append(number)
+                columns.append(token)
+                token += 1
+        if rows:
+            index = torch.tensor(rows)
+            sums.index_add_(0, index, vectors[columns])
+            counts.index_add_(0, index, torch.ones(len(rows), 1))
+        return sums / counts.clamp(min=1)
+
+
+def overlapping(length: int, size: int) -> list[tuple[int, int, int]]:
+    """Windows that overlap by half: where each starts, and the first and last token that are taken from it.
+
+    >>> overlapping(10, 4)
+    [(0, 0, 3), (2, 3, 5), (4, 5, 7), (6, 7, 10)]
+    """
+    starts = [0] if length <= size else [*range(0, length - size, size - size // 2), length - size]
+    edges = [0, *(((a + size) + b) // 2 for a, b in pairwise(starts)), length]
+    return [(start, edges[i], edges[i + 1]) for i, start in enumerate(starts)]

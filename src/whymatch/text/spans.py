@@ -1,0 +1,130 @@
+"""Spans of a text, and the splitters that find them.
+
+A splitter takes a text and gives its spans in order. None overlap and none are blank. Blank is what shows nothing:
+white space, controls and zero-width characters.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
+from functools import cache
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+
+class Span(NamedTuple):
+    """A piece of a text: `text[span.start:span.end]`."""
+
+    start: int
+    end: int
+
+
+LINE_BREAK = r"(?>\r\n|\r|\n)"  # atomic, or CRLF would count as two
+Splitter: TypeAlias = Callable[[str], Iterable[Any]]
+
+
+def shows(character: str) -> bool:
+    return character.isprintable() and not character.isspace()
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of the text shows on a page."""
+    return not any(map(shows, text))
+
+
+def trimmed(text: str, pieces: Iterable[tuple[int, int]]) -> list[Span]:
+    """The pieces without white space around them, and without the blank ones."""
+    spans = []
+    for start, end in pieces:
+        piece = text[start:end]
+        if not is_blank(piece):
+            spans.append(Span(start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())))
+    return spans
+
+
+def sentences(text: str) -> list[Span]:
+    """Sentences, by sentencex; a paragraph break ends a sentence too.
+
+    >>> [text[start:end] for text in ["It rained, e.g. on Mr. Fox. He left!"] for start, end in sentences(text)]
+    ['It rained, e.g. on Mr. Fox.', 'He left!']
+    """
+    from sentencex import get_sentence_boundaries
+
+    return trimmed(text, [(piece["start_index"], piece["end_index"]) for piece in get_sentence_boundaries("en", text)])
+
+
+def punkt(text: str) -> list[Span]:
+    """Sentences by nltk's punkt, the paper's splitter, if nltk and its punkt_tab data are installed."""
+    return trimmed(text, punkt_tokenizer().span_tokenize(text))
+
+
+@cache
+def punkt_tokenizer() -> Any:
+    missing = (
+        "The punkt splitter needs nltk and its data: pip install 'whymatch[punkt]', then nltk.download('punkt_tab')."
+    )
+    try:
+        from nltk.tokenize.punkt import PunktTokenizer
+
+        return PunktTokenizer("english")
+    except (ImportError, LookupError):
+        raise ValueError(missing) from None
+
+
+def paragraphs(text: str) -> list[Span]:
+    """What stands between empty lines."""
+    return between(rf"{LINE_BREAK}(?:[^\S\r\n]*{LINE_BREAK})+", text)
+
+
+def lines(text: str) -> list[Span]:
+    """What stands between line breaks."""
+    return between(r"[\r\n]+", text)
+
+
+def between(separator: str, text: str) -> list[Span]:
+    ends = [(0, 0), *(match.span() for match in re.finditer(separator, text)), (len(text), len(text))]
+    return trimmed(text, [(before[1], after[0]) for before, after in pairwise(ends)])
+
+
+def words(text: str) -> list[Span]:
+    """Words and numbers with what belongs to them, and every other character that shows, as a reader counts characters.
+
+    >>> [text[start:end] for text in ["Don't pay €3.50!"] for start, end in words(text)]
+    ["Don't", 'pay', '€', '3.50', '!']
+    """
+    return [Span(*match.span()) for match in word_pattern().finditer(text) if not is_blank(match[0])]
+
+
+@cache
+def word_pattern() -> Any:
+    import regex  # knows combining marks, and characters made of several
+
+    part = r"[\p{L}\p{M}\p{N}_]"
+    return regex.compile(rf"\p{{N}}+(?:[.,]\p{{N}}+)+|{part}+(?:['’]{part}+)*|\X")
+
+
+SPLITTERS: dict[str, Splitter] = {
+    "sentence": sentences,
+    "word": words,
+    "paragraph": paragraphs,
+    "line": lines,
+    "punkt": punkt,
+}
+
+
+def splitter(name: str) -> Splitter:
+    """The splitter of that name."""
+    if name not in SPLITTERS:
+        raise ValueError(f"Spans are {', '.join(SPLITTERS)} or a function of the text, got {name!r}.")
+    return SPLITTERS[name]
+
+
+def token_ranges(text: str, spans: Iterable[Span]) -> list[tuple[int, int]]:
+    """Spans as ranges of the tokens that stand between blanks, as ERASER counts them; a token partly in a span is in.
+
+    >>> token_ranges("the cat sat on the mat .", [Span(4, 11), Span(19, 24)])
+    [(1, 3), (5, 7)]
+    """
+    tokens = [match.span() for match in re.finditer(r"\S+", text)]
+    starts, ends = [start for start, _ in tokens], [end for _, end in tokens]
+    return [(bisect_right(ends, span.start), bisect_left(starts, span.end)) for span in spans]

@@ -1,0 +1,132 @@
+"""Spans are pieces of the untouched text, whatever the text."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from whymatch.text import spans
+from whymatch.text.document import Document, document, joined
+from whymatch.text.spans import SPLITTERS, Span, is_blank, punkt, punkt_tokenizer
+
+OFFLINE = [name for name in SPLITTERS if name != "punkt"]
+NASTY = [
+    "",
+    " \t\r\n\u00a0\u2003\u200b\ufeff",
+    "One\r\n\r\nTwo\r\rThree\n \nFour",
+    "e\u0301tude n\u0303o. A\u0308hnlich!",
+    "👩\u200d👩\u200d👧\u200d👦 ok 🇩🇪! 👍🏽",
+    "שלום עולם. מה שלומך? \u202bאבג\u202c",
+    "No\u00a0break\u00a0spaces.\u00a0\u00a0Here?\u202fYes.",
+    "\x00\x1b[31mred\x1b[0m.",
+    "日本語の文。次の文！終わり",
+    "Dr. No met Mr. Yes. https://a.b/c?d=e.f! Fine...",
+]
+unicode = st.one_of(
+    st.text(), st.text(alphabet=" .!?\n\r\u00a0\u0301👩\u200dאaB1,'"), st.lists(st.sampled_from(NASTY)).map(" ".join)
+)
+
+
+def laws(text: str, found: list[Span]) -> None:
+    end = 0
+    for span in found:
+        assert end <= span.start < span.end <= len(text)
+        assert not is_blank(text[span.start : span.end])
+        assert text[span.start : span.end] == text[span.start : span.end].strip()
+        end = span.end
+
+
+@pytest.mark.parametrize("name", OFFLINE)
+@given(text=unicode)
+@example(text="a" * 1_000_000)
+@example(text="word " * 200_000)
+@example(text="\n" * 1_000_000)
+def test_spans_are_pieces_in_order_and_nothing_that_shows_is_lost(name: str, text: str) -> None:
+    found = list(SPLITTERS[name](text))
+    laws(text, found)
+    kept = "".join(text[start:end] for start, end in found)
+    assert [c for c in kept if spans.shows(c)] == [c for c in text if spans.shows(c)]
+
+
+@pytest.mark.parametrize("text", NASTY)
+@pytest.mark.parametrize("name", OFFLINE)
+def test_nasty_texts(name: str, text: str) -> None:
+    laws(text, list(SPLITTERS[name](text)))
+
+
+def test_a_character_of_several_code_points_is_one_word() -> None:
+    family, flag, thumb = "👩\u200d👩\u200d👧\u200d👦", "🇩🇪", "👍🏽"
+    text = f"{family}{flag} e\u0301tude {thumb}"
+    assert [text[a:b] for a, b in spans.words(text)] == [family, flag, "e\u0301tude", thumb]
+
+
+def test_paragraphs_end_at_empty_lines_of_every_kind() -> None:
+    text = "One\r\nstill one\r\n \r\nTwo\n\n\nThree\r\rFour"
+    assert [text[a:b] for a, b in spans.paragraphs(text)] == ["One\r\nstill one", "Two", "Three", "Four"]
+
+
+def test_a_splitter_may_give_pieces() -> None:
+    text = "a; b;  a"
+    found = document(text, lambda text: re.findall(r"\w", text))
+    assert found.pieces == ["a", "b", "a"]
+    assert found.spans == (Span(0, 1), Span(3, 4), Span(7, 8))
+
+
+@pytest.mark.parametrize(
+    ("split", "message"),
+    [
+        (lambda text: ["b", "a"], "does not follow"),
+        (lambda text: [(0, 2), (1, 3)], "without overlap"),
+        (lambda text: [(0, 99)], "lie in the text"),
+        (lambda text: [(1, 2)], "blank"),
+    ],
+)
+def test_a_splitter_that_breaks_the_rules_is_told(split: spans.Splitter, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        document("a b", split)
+
+
+def test_too_many_spans_names_the_limit_and_the_setting() -> None:
+    with pytest.raises(ValueError, match=r"11 spans, and the limit is 10.*limit=…"):
+        document("a " * 11, spans.words, limit=10)
+
+
+def test_half_a_surrogate_pair_is_refused() -> None:
+    with pytest.raises(ValueError, match="surrogate pair at character 2"):
+        document("ab\ud800", spans.words)
+
+
+@given(st.lists(st.text(alphabet="ab c", min_size=1).filter(lambda piece: not is_blank(piece))))
+def test_pieces_come_back_from_what_was_joined(pieces: list[str]) -> None:
+    assert joined(pieces).pieces == pieces
+    assert document(pieces, spans.words).pieces == pieces
+
+
+def test_other_things_are_no_texts() -> None:
+    with pytest.raises(TypeError, match="got bytes"):
+        document(b"abc", spans.words)
+    with pytest.raises(TypeError, match="got int"):
+        document(3, spans.words)
+    with pytest.raises(ValueError, match="got 'verse'"):
+        spans.splitter("verse")
+
+
+def test_punkt_reads_its_data_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nltk = pytest.importorskip("nltk", reason="nltk is not installed")
+    from nltk.tokenize.punkt import PunktTrainer, save_punkt_params
+
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    punkt_tokenizer.cache_clear()
+    with pytest.raises(ValueError, match="punkt_tab"):
+        punkt("A sentence.")
+    trained = PunktTrainer("Mr. Fox ran. Mr. Fox slept. He met Mr. Hare. Mr. Hare ran.").get_params()
+    home = tmp_path / "tokenizers" / "punkt_tab" / "english"
+    home.parent.mkdir(parents=True, mode=0o700)
+    save_punkt_params(trained, str(home))
+    text = "  Mr. Fox ran.  Then he slept!\n\n"
+    found = punkt(text)
+    laws(text, found)
+    assert Document(text, tuple(found)).pieces == ["Mr. Fox ran.", "Then he slept!"]
+    punkt_tokenizer.cache_clear()
