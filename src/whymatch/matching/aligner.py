@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from torch import Tensor
@@ -19,7 +20,8 @@ from whymatch.transport.constraints import Constraint, UpTo, check_constraint, f
 from whymatch.transport.exact import solve
 from whymatch.transport.margin import margin
 from whymatch.transport.path import path
-from whymatch.transport.solution import Path, Status
+from whymatch.transport.solution import Path as Steps
+from whymatch.transport.solution import Status
 
 Text: TypeAlias = str | Sequence[str] | Document
 
@@ -49,8 +51,8 @@ class Problem:
 class Aligner:
     """Aligns texts. Parts may be given by name or built: what splits, what encodes, what a pair of spans costs.
 
-    Sentences are encoded alone by MiniLM and compared by cosine distance. Words are encoded in context by a middle layer
-    of MiniLM and compared by calibrated cosine; `order` is the price of links out of order. `below` is the cost under
+    Sentences are encoded alone by MiniLM and compared by cosine distance. Words are encoded in context, by a middle
+    layer of it, and compared by calibrated cosine. `order` is the price of links out of order, `below` the cost under
     which spans match if no constraint is given.
     """
 
@@ -184,13 +186,13 @@ class Aligner:
                     None if margins is None else margins[b] if solution.status[b] == Status.OK else float("inf"),
                     problem.clipped,
                 ),
-                tuple(self.steps(problem, Path(*(values[b] for values in steps)))),
+                tuple(self.steps(problem, Steps(*(values[b] for values in steps)))),
                 aligner=self,
             )
             for b, problem in enumerate(problems)
         ]
 
-    def steps(self, problem: Problem, found: Path) -> Iterable[Step]:
+    def steps(self, problem: Problem, found: Steps) -> Iterable[Step]:
         """The path of one problem, as far as it goes."""
         reach = min(len(found.cost), *problem.cost.shape)
         costs, increments, gaps = (values[:reach].tolist() for values in (found.cost, found.increments, found.gap))
@@ -230,7 +232,12 @@ def batches(numbers: Sequence[int], costs: Sequence[Tensor]) -> Iterable[list[in
 def encoder_for(
     split: str | Splitter, model: str | None = None, *, layer: int | None = None, download: bool = False
 ) -> Encoder:
-    """Words in context, other spans alone; by MiniLM unless another model is named."""
+    """Words in context, other spans alone; by MiniLM unless another model, or a file of word vectors, is named."""
+    if model is not None and (Path(model).is_file() or (Path(model) / "vocab").is_dir()):
+        from whymatch.text.encoders.recurrent import RecurrentEncoder
+        from whymatch.text.vectors import read_vectors
+
+        return RecurrentEncoder(read_vectors(model), layers=0)
     if split == "word":
         from whymatch.text.encoders.word import WordEncoder
 

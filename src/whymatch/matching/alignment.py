@@ -49,7 +49,7 @@ class Certificate:
         if self.margin is None:
             clear = "how close the next best comes was not computed"
         elif self.margin == float("inf"):
-            clear = "there is no other alignment" if self.links else "no other pair is close enough"
+            clear = "there is no other alignment" if self.links else "no pair is close enough"
         elif self.margin == 0:
             clear = "another alignment scores the same"
         else:

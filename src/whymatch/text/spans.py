@@ -6,7 +6,7 @@ white space, controls and zero-width characters.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
@@ -125,6 +125,10 @@ def token_ranges(text: str, spans: Iterable[Span]) -> list[tuple[int, int]]:
     >>> token_ranges("the cat sat on the mat .", [Span(4, 11), Span(19, 24)])
     [(1, 3), (5, 7)]
     """
-    tokens = [match.span() for match in re.finditer(r"\S+", text)]
-    starts, ends = [start for start, _ in tokens], [end for _, end in tokens]
-    return [(bisect_right(ends, span.start), bisect_left(starts, span.end)) for span in spans]
+    return [(some.start, some.stop) for some in overlaps([match.span() for match in re.finditer(r"\S+", text)], spans)]
+
+
+def overlaps(pieces: Sequence[tuple[int, int]], spans: Iterable[tuple[int, int]]) -> list[range]:
+    """The numbers of the pieces that overlap each span; pieces are in order."""
+    starts, ends = [start for start, _ in pieces], [end for _, end in pieces]
+    return [range(bisect_right(ends, start), bisect_left(starts, end)) for start, end in spans]

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from whymatch.text.encoders.models import MINILM, load, locate
-from whymatch.text.spans import Span
+from whymatch.text.spans import Span, overlaps
 
 
 class WordEncoder:
@@ -53,23 +53,12 @@ class WordEncoder:
 
     @staticmethod
     def pool(vectors: Tensor, offsets: list[tuple[int, int]], spans: Sequence[Span]) -> Tensor:
-        """The mean of the sub-words that overlap each span; both are in order."""
-        sums = torch.zeros(len(spans), vectors.shape[1])
-        counts = torch.zeros(len(spans), 1)
-        rows, columns, first = [], [], 0
-        for number, span in enumerate(spans):
-            while first < len(offsets) and offsets[first][1] <= span.start:
-                first += 1
-            token = first
-            while token < len(offsets) and offsets[token][0] < span.end:
-                rows.append(number)
-                columns.append(token)
-                token += 1
-        if rows:
-            index = torch.tensor(rows)
-            sums.index_add_(0, index, vectors[columns])
-            counts.index_add_(0, index, torch.ones(len(rows), 1))
-        return sums / counts.clamp(min=1)
+        """The mean of the sub-words that overlap each span."""
+        means = [
+            vectors[some.start : some.stop].mean(dim=0) if some else vectors.new_zeros(vectors.shape[1])
+            for some in overlaps(offsets, spans)
+        ]
+        return torch.stack(means) if means else vectors[:0]
 
 
 def overlapping(length: int, size: int) -> list[tuple[int, int, int]]:

@@ -1,0 +1,115 @@
+"""Word vectors from files: fastText's .vec, GloVe's .txt, and the folders of spaCy's pipelines."""
+
+import gzip
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """A vector for each known word. An unknown word has that of its lower case, or else the zero vector."""
+
+    name: str
+    words: dict[str, int]
+    vectors: Tensor
+
+    def number(self, word: str) -> int:
+        """The row of a word's vector, -1 if it has none."""
+        return self.words.get(word, self.words.get(word.lower(), -1))
+
+    def of(self, words: Sequence[str]) -> Tensor:
+        """(words, dimensions)"""
+        rows = torch.tensor([self.number(word) for word in words], dtype=torch.long)
+        return self.vectors[rows.clamp(min=0)] * (rows >= 0)[:, None]
+
+
+def read_vectors(path: str | Path, keep: Collection[str] | None = None) -> WordVectors:
+    """The vectors in a file or a folder; of these words alone, and their lower cases, if told."""
+    path = Path(path)
+    kept = None if keep is None else {*keep, *(word.lower() for word in keep)}
+    if path.is_dir():
+        return read_spacy(path, kept)
+    return read_lines(path, kept)
+
+
+def read_lines(path: Path, keep: Collection[str] | None) -> WordVectors:
+    """A word and its numbers a line; fastText's first line holds two counts instead."""
+    words: dict[str, int] = {}
+    rows: list[np.ndarray] = []
+    size = 0
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            fields = line.decode("utf-8", errors="replace").rstrip().split(" ")
+            if number == 1 and len(fields) == 2 and all(field.isdecimal() for field in fields):
+                size = int(fields[1])
+                continue
+            size = size or len(fields) - 1
+            word = " ".join(fields[: len(fields) - size])  # some of GloVe's words hold blanks
+            if word in words or (keep is not None and word not in keep):
+                continue
+            try:
+                row = np.array(fields[-size:], dtype=np.float32)
+            except ValueError:
+                row = np.empty(0, dtype=np.float32)
+            if not word or size < 1 or len(row) != size or not np.isfinite(row).all():
+                raise ValueError(f"{path}, line {number}: this is not a word with {size} numbers.")
+            words[word] = len(rows)
+            rows.append(row)
+    if not rows:
+        raise ValueError(f"{path} holds no vectors{'' if keep is None else ' of the words that were asked for'}.")
+    return WordVectors(path.name, words, torch.from_numpy(np.stack(rows)))
+
+
+def read_spacy(folder: Path, keep: Collection[str] | None) -> WordVectors:
+    """The vectors of a spaCy pipeline: rows by the hash of a word. Needs msgpack, not spaCy."""
+    vocab = folder if (folder / "key2row").is_file() else folder / "vocab"
+    for name in ("key2row", "vectors", "strings.json"):
+        if not (vocab / name).is_file():
+            raise ValueError(f"{folder} holds no spaCy vectors: there is no {vocab / name}.")
+    rows = unpacked(vocab / "key2row")
+    table = np.load(vocab / "vectors", allow_pickle=False)
+    strings = [word for word in json.loads((vocab / "strings.json").read_text("utf-8")) if keep is None or word in keep]
+    words = {}
+    for word, key in zip(strings, hashes(strings).tolist(), strict=True):
+        row = rows.get(key, -1)
+        if 0 <= row < len(table):
+            words[word] = row
+    return WordVectors(folder.name, words, torch.from_numpy(np.ascontiguousarray(table, dtype=np.float32)))
+
+
+def unpacked(path: Path) -> dict[int, int]:
+    try:
+        import msgpack
+    except ImportError:
+        raise ValueError("Reading spaCy's vectors needs msgpack: pip install 'whymatch[spacy]'.") from None
+    found: dict[int, int] = msgpack.unpackb(path.read_bytes(), strict_map_key=False)
+    return found
+
+
+def hashes(words: Sequence[str]) -> np.ndarray:
+    """MurmurHash64A with seed 1 of each word, as spaCy numbers its strings; words of one length at a time."""
+    multiplier, found = np.uint64(0xC6A4A7935BD1E995), np.zeros(len(words), dtype=np.uint64)
+    encoded = [word.encode() for word in words]
+    by_length: dict[int, list[int]] = {}
+    for number, data in enumerate(encoded):
+        by_length.setdefault(len(data), []).append(number)
+    with np.errstate(over="ignore"):
+        for length, numbers in by_length.items():
+            padded = b"".join(encoded[number].ljust(-(-length // 8) * 8, b"\0") for number in numbers)
+            blocks: Any = np.frombuffer(padded, dtype="<u8").reshape(len(numbers), -1)
+            value = np.full(len(numbers), np.uint64(1) ^ (np.uint64(length) * multiplier), dtype=np.uint64)
+            for place in range(length // 8):
+                block = blocks[:, place] * multiplier
+                value = (value ^ ((block ^ (block >> np.uint64(47))) * multiplier)) * multiplier
+            if length % 8:
+                value = (value ^ blocks[:, -1]) * multiplier
+            value = (value ^ (value >> np.uint64(47))) * multiplier
+            found[numbers] = value ^ (value >> np.uint64(47))
+    return found

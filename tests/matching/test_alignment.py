@@ -1,0 +1,108 @@
+"""An alignment can be written and read, and says what it is."""
+
+import json
+import math
+import re
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import whymatch as wm
+from whymatch.matching.alignment import Certificate
+from whymatch.text.spans import token_ranges
+
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "dog", "ran", "off", "home"]
+VECTORS = wm.Precomputed(
+    {word: torch.randn(5, generator=torch.Generator().manual_seed(i)) for i, word in enumerate(WORDS)}
+)
+ALIGNER = wm.Aligner(str.split, VECTORS, below=0.9)
+texts = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
+
+
+@given(left=texts, right=texts)
+def test_what_is_written_as_json_is_read_back(left: str, right: str) -> None:
+    why = ALIGNER.align(left, right)
+    text = json.dumps(why.to_dict(), allow_nan=False)
+    again = wm.Alignment.from_dict(json.loads(text))
+    assert again == why
+    assert json.dumps(again.to_dict(), allow_nan=False) == text
+
+
+def test_an_alignment_from_a_file_takes_an_aligner_to_verify() -> None:
+    again = wm.Alignment.from_dict(ALIGNER.align("the cat sat", "a dog ran", wm.Exactly(2)).to_dict())
+    with pytest.raises(ValueError, match="verify takes the aligner"):
+        again.verify()
+    assert again.verify(ALIGNER)
+    assert "<html" in again.to_html()
+
+
+def damaged(change: dict[str, Any]) -> dict[str, Any]:
+    return {**ALIGNER.align("the cat", "a dog", wm.Exactly(1)).to_dict(), **change}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        damaged({"format": 99}),
+        damaged({"links": [{}]}),
+        damaged({"constraint": {"name": "Whatever"}}),
+        damaged({"constraint": {"name": "Exactly", "k": 0}}),
+        damaged({"left": {"text": "the", "spans": [[0, 99]]}}),
+        damaged({"path": 3}),
+    ],
+)
+def test_a_damaged_file_is_refused_in_words(values: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"alignment|Spans|would allow no link"):
+        wm.Alignment.from_dict(values)
+
+
+def test_pharaoh_counts_from_zero_in_order() -> None:
+    why = ALIGNER.align("the cat sat", "sat the", wm.OneTo(1))
+    assert why.to_pharaoh() == "0-1 2-0"
+
+
+def test_eraser_takes_ranges_of_tokens() -> None:
+    why = wm.Aligner(
+        "line", wm.Precomputed({"the cat sat .": [1.0, 0.0], "a dog": [0.0, 1.0], "cats": [1.0, 0.1]})
+    ).align("a dog\nthe cat sat .", "cats", wm.Exactly(1))
+    assert why.to_eraser("pair 7", left="doc", right=None) == {
+        "annotation_id": "pair 7",
+        "rationales": [{"docid": "doc", "hard_rationale_predictions": [{"start_token": 2, "end_token": 6}]}],
+    }
+    assert [side["docid"] for side in why.to_eraser("x")["rationales"]] == ["left", "right"]
+
+
+@given(st.text(alphabet="ab. \n", min_size=1), st.data())
+def test_a_token_is_in_a_range_if_any_of_it_is_in_the_span(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    ((first, last),) = token_ranges(text, [wm.Span(start, end)])
+    tokens = [match.span() for match in re.finditer(r"\S+", text)]
+    assert list(range(first, last)) == [
+        i for i, (a, b) in enumerate(tokens) if set(range(a, b)) & set(range(start, end))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("certificate", "says"),
+    [
+        (Certificate(1, 0.0, 0.25, False), "1 link; optimal"),
+        (Certificate(2, 1e-17, 0.25, True), "fewer than asked"),
+        (Certificate(2, 0.0, 0.25, False), "falls by 0.25 or more"),
+        (Certificate(2, 0.0, 0.0, False), "another alignment scores the same"),
+        (Certificate(2, 0.0, math.inf, False), "there is no other"),
+        (Certificate(0, 0.0, math.inf, False), "no pair is close enough"),
+        (Certificate(2, 0.0, None, False), "not computed"),
+    ],
+)
+def test_a_certificate_speaks(certificate: Certificate, says: str) -> None:
+    assert says in str(certificate)
+
+
+def test_sides_are_left_and_right() -> None:
+    with pytest.raises(ValueError, match="'left' or 'right', got 'top'"):
+        ALIGNER.align("the", "a").rationale("top")  # type: ignore[arg-type]
