@@ -1,0 +1,1 @@
+"""Matching data as frozen records, one reader a format."""

@@ -1,0 +1,67 @@
+"""ERASER's layout: `{train,val,test}.jsonl` with queries and evidence, `docs/` with a sentence a line."""
+
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from whymatch.datasets.records import Pair
+from whymatch.text.document import Document, joined
+from whymatch.text.spans import Span, lines
+
+
+def read_eraser(folder: str | Path, split: str) -> Iterator[Pair]:
+    """A pair a row: the query on the left (two spans where it is "question || answer"), its documents on the right.
+
+    Right spans are the lines of the documents; the right rationale is the evidence, in ranges of tokens between blanks.
+    """
+    folder = Path(folder)
+    file = next((path for path in (folder / f"{split}.jsonl", folder / f"{split}.jsonl.gz") if path.is_file()), None)
+    if file is None:
+        raise ValueError(f"{folder} has no {split}.jsonl or {split}.jsonl.gz: this is not ERASER's layout.")
+    with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as rows:
+        for number, row in enumerate(rows, start=1):
+            try:
+                yield read_row(folder, json.loads(row))
+            except (KeyError, TypeError, AttributeError, ValueError, OSError) as error:
+                raise ValueError(f"{file}, line {number}: {type(error).__name__}: {error}") from error
+
+
+def read_row(folder: Path, row: dict[str, Any]) -> Pair:
+    """One row, with the documents that it names."""
+    evidence = [piece for group in row["evidences"] for piece in group]
+    names = tuple(row.get("docids") or dict.fromkeys(piece["docid"] for piece in evidence))
+    if not names:
+        names = (row["annotation_id"].rsplit(":", 2)[0],)  # a row without evidence: its id starts with its document
+    right, first_token = read_documents(folder, names)
+    tokens = token_spans(right)
+    marked = []
+    for piece in evidence:
+        first = first_token[names.index(piece["docid"])]
+        start, end = first + piece["start_token"], first + piece["end_token"]
+        if not 0 <= start < end <= len(tokens):
+            raise ValueError(f"evidence tokens {start} to {end} lie outside a text of {len(tokens)} tokens")
+        marked.append(Span(tokens[start].start, tokens[end - 1].end))
+    query = [part.strip() for part in row["query"].split("||")]
+    left = joined([part for part in query if part])
+    return Pair(row["annotation_id"], left, right, row["classification"], right_rationale=tuple(sorted(set(marked))))
+
+
+@lru_cache(maxsize=1024)
+def read_documents(folder: Path, names: tuple[str, ...]) -> tuple[Document, tuple[int, ...]]:
+    """The documents as one text, and the number of each one's first token."""
+    texts = [(folder / "docs" / name).read_text(encoding="utf-8").strip("\n") for name in names]
+    first, counts = [], 0
+    for text in texts:
+        first.append(counts)
+        counts += len(text.split())
+    whole = "\n\n".join(texts)
+    return Document(whole, tuple(lines(whole))), tuple(first)
+
+
+@lru_cache(maxsize=1024)
+def token_spans(document: Document) -> list[Span]:
+    return [Span(*match.span()) for match in re.finditer(r"\S+", document.text)]

@@ -1,0 +1,18 @@
+"""What the readers give."""
+
+from dataclasses import dataclass
+
+from whymatch.text.document import Document
+from whymatch.text.spans import Span
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two texts, what is true of them, and what people marked as the reason; None where nobody was asked."""
+
+    id: str
+    left: Document
+    right: Document
+    label: str | None = None
+    left_rationale: tuple[Span, ...] | None = None
+    right_rationale: tuple[Span, ...] | None = None
