@@ -45,7 +45,7 @@ class Certificate:
     def __str__(self) -> str:
         links = "1 link" if self.links == 1 else f"{self.links} links"
         clipped = ", fewer than asked because a text is short" if self.clipped else ""
-        proof = f"optimal: no alignment under this constraint scores higher (gap {self.gap:.1g})"
+        proof = f"optimal: no alignment under this constraint scores higher (gap {max(self.gap, 0):.1g})"
         if self.margin is None:
             clear = "how close the next best comes was not computed"
         elif self.margin == float("inf"):

@@ -7,13 +7,16 @@ from textwrap import wrap
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path as Curve
+from matplotlib.textpath import TextToPath
 
 ABREAST = 6  # heat maps in a row
-COLOURS = ["#0072b2", "#b84a00", "#007a5a", "#a0497d", "#7a6000", "#1f6f9c", "#5b4bb5"]
+COLOURS = ["#0072b2", "#b84a00", "#007a5a", "#a0497d", "#7a6000", "#5b4bb5"]
 LINE, COLUMN, GUTTER = 0.19, 3.4, 1.1  # inches: height of a line, width of a text, width between texts
 CHARACTERS = 44  # in a line of a column
+FONT = FontProperties(size=8.5)
 
 
 def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], file: Path) -> None:
@@ -63,11 +66,22 @@ def boxes(text: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The spans of a text as wrapped lines, with where each stands from the top, in inches."""
     found, top = [], 0.05
     for start, end in text["spans"]:
-        lines = wrap(text["text"][start:end].replace("$", r"\$"), CHARACTERS) or [""]
+        lines = fitting(text["text"][start:end])
         bottom = top + LINE * len(lines) + 0.12
         found.append({"lines": lines, "top": top, "middle": (top + bottom) / 2, "bottom": bottom})
         top = bottom + 0.06
     return found
+
+
+def fitting(piece: str) -> list[str]:
+    """A piece wrapped into lines that are no wider than a column, however wide its letters."""
+    characters, room = CHARACTERS, COLUMN - 0.26
+    while True:
+        lines = wrap(piece, characters) or [""]
+        widest = max(TextToPath().get_text_width_height_descent(line, FONT, False)[0] / 72 for line in lines)
+        if widest <= room or characters == 1:
+            return lines
+        characters = max(1, min(characters - 1, int(characters * room / widest)))
 
 
 def draw_box(axes: Any, x: float, box: Mapping[str, Any], colour: str | None) -> None:
@@ -85,7 +99,15 @@ def draw_box(axes: Any, x: float, box: Mapping[str, Any], colour: str | None) ->
     )
     for number, line in enumerate(box["lines"]):
         y = box["top"] + 0.06 + LINE * (number + 0.5)
-        axes.text(x + 0.13, y, line, fontsize=8.5, va="center", color="black" if colour else "#5f6771")
+        axes.text(
+            x + 0.13,
+            y,
+            line,
+            fontproperties=FONT,
+            va="center",
+            parse_math=False,
+            color="black" if colour else "#5f6771",
+        )
 
 
 def save(figure: Figure, file: Path) -> None:

@@ -41,8 +41,10 @@ def page(picture: Mapping[str, Any], title: str = "Why do these texts match?") -
 
 def frame(picture: Mapping[str, Any]) -> str:
     """The page in a frame of its own, for notebooks."""
-    lines = sum(len(picture[side]["text"]) for side in ("left", "right")) // 80 + len(picture["links"])
-    height = min(900, 380 + 22 * lines)
+    sides = [picture[side] for side in ("left", "right")]
+    tall = 40 * max(len(side["spans"]) for side in sides)
+    flat = 24 * (sum(len(side["text"]) for side in sides) // 80)
+    height = min(900, 380 + (tall if blocks(picture) else flat) + 36 * len(picture["links"]))
     return (
         f'<iframe sandbox="allow-scripts" style="width: 100%; height: {height}px; border: 0" '
         f'title="Alignment" srcdoc="{escape(page(picture))}"></iframe>'
@@ -52,14 +54,18 @@ def frame(picture: Mapping[str, Any]) -> str:
 def views(picture: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The links as asked for, and those of exactly k for every k of the path: left, right, cost and share."""
     asked = [[*link["at"], link["cost"], link["share"]] for link in picture["links"]]
-    found: list[dict[str, Any]] = [{"name": in_words(picture), "score": picture["score"], "links": asked}]
-    found[0]["certificate"] = picture["certificate"]["in_words"]
+    zero = f"{picture['constraint'].get('below', picture['neutral']):g}"
+    certificate = picture["certificate"]["in_words"]
+    found = [
+        {"name": in_words(picture), "score": picture["score"], "zero": zero, "links": asked, "certificate": certificate}
+    ]
     for step in picture["path"]:
         links = [[i, j, cost, (picture["neutral"] - cost) / step["k"]] for i, j, cost in step["links"]]
         name = "exactly 1 link" if step["k"] == 1 else f"exactly {step['k']} links"
         links.sort(key=lambda link: -link[3])
-        proof = f"Optimal: no other {step['k']} links score higher (gap {step['gap']:.1g})."
-        found.append({"name": name, "score": step["score"], "links": links, "certificate": proof})
+        proof = f"Optimal: nothing scores higher with {name} (gap {max(step['gap'], 0):.1g})."
+        zero = f"{picture['neutral']:g}"
+        found.append({"name": name, "score": step["score"], "zero": zero, "links": links, "certificate": proof})
     return found
 
 

@@ -9,7 +9,8 @@ from whymatch.show.words import in_words, number
 if TYPE_CHECKING:
     from rich.console import Console
 
-COLOURS = ["blue", "dark_orange3", "green", "magenta", "yellow", "cyan", "purple"]
+COLOURS = ["blue", "dark_orange3", "green", "magenta", "yellow", "cyan"]
+JOINERS = "\u200c\u200d\u00ad"  # without width, but scripts and emoji need them
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -31,7 +32,7 @@ def plain(text: str) -> str:
     >>> plain("two\\nlines \\x1b[31mred")
     'two lines �[31mred'
     """
-    return "".join(c if c.isprintable() else "�" for c in " ".join(text.split()))
+    return "".join(c if c.isprintable() or c in JOINERS else "�" for c in " ".join(text.split()))
 
 
 def print_links(picture: Mapping[str, Any], console: "Console") -> None:
@@ -65,6 +66,6 @@ def links_as_text(picture: Mapping[str, Any], width: int = 100) -> str:
     """What `print_links` prints, without colours."""
     from rich.console import Console
 
-    console = Console(file=StringIO(), width=width, color_system=None)
+    console = Console(file=StringIO(), width=width, color_system=None, force_jupyter=False)
     print_links(picture, console)
     return console.file.getvalue().rstrip()  # type: ignore[attr-defined]

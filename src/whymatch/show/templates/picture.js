@@ -9,7 +9,7 @@
   const asked = document.getElementById("asked");
   const certificate = document.getElementById("certificate");
   const main = document.querySelector(".picture");
-  const colours = 7;
+  const colours = 6;
   const spans = ["left", "right"].map((side) => [...texts.querySelectorAll(`[data-side="${side}"] .span`)]);
   const words = new Map(data.words.map((inside) => [inside.at.join("-"), inside]));
   let view = data.views[0];
@@ -87,6 +87,7 @@
     document.getElementById("score").textContent = three(view.score);
     document.getElementById("count").textContent = view.links.length;
     document.getElementById("noun").textContent = view.links.length === 1 ? "link" : "links";
+    document.getElementById("zero").textContent = view.zero;
     document.getElementById("view").textContent = view.name;
     const of = [new Map(), new Map()];
     view.links.forEach((link, number) => [0, 1].forEach((side) => {
@@ -121,6 +122,7 @@
     const isAsked = view === data.views[0];
     certificate.textContent = view.certificate;
     if (asked) asked.setAttribute("aria-pressed", String(isAsked));
+    if (slider && isAsked) slider.value = slider.defaultValue;
     curves();
   };
 
@@ -132,18 +134,19 @@
     if (!zoomed) return;
     document.getElementById("zoomed").textContent = String(number + 1);
     for (const [side, name] of ["left", "right"].entries()) {
-      const { text, spans: pieces } = zoomed[name];
+      const characters = [...zoomed[name].text]; // spans count code points
+      const cut = (from, to) => characters.slice(from, to).join("");
       const link = new Map(zoomed.links.map((found, index) => [found[side], index]));
       let end = 0;
       const parts = [];
-      pieces.forEach(([start, stop], index) => {
-        const span = make("span", { className: "span", textContent: text.slice(start, stop) });
+      zoomed[name].spans.forEach(([start, stop], index) => {
+        const span = make("span", { className: "span", textContent: cut(start, stop) });
         if (link.has(index)) span.dataset.colour = link.get(index) % colours;
         else span.classList.add("unmatched");
-        parts.push(text.slice(end, start), span);
+        parts.push(cut(end, start), span);
         end = stop;
       });
-      stack.querySelector(`[data-side="${name}"]`).replaceChildren(...parts, text.slice(end));
+      stack.querySelector(`[data-side="${name}"]`).replaceChildren(...parts, cut(end));
     }
     curves();
   };
@@ -159,7 +162,8 @@
   };
   main.addEventListener("pointerover", (event) => { if (pinned === null) follow(linkOf(event.target)); });
   main.addEventListener("pointerleave", () => { if (pinned === null) follow(null); });
-  main.addEventListener("focusin", (event) => { if (pinned === null && linkOf(event.target) !== null) follow(linkOf(event.target)); });
+  main.addEventListener("focusin", (event) => { if (pinned === null) follow(linkOf(event.target)); });
+  main.addEventListener("focusout", (event) => { if (pinned === null && !event.relatedTarget) follow(null); });
   main.addEventListener("click", (event) => {
     if (event.target.closest("header, .zoom")) return;
     const number = linkOf(event.target);
