@@ -1,13 +1,14 @@
 """The command line: one file a verb; a verb calls the library and prints."""
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
+from errno import ENOSPC
 
 from whymatch import __doc__ as question
 from whymatch import __version__
 from whymatch.cli import align, reproduce
+from whymatch.cli.complaints import complain, discard_output
 
 VERBS = (align, reproduce)
 
@@ -21,20 +22,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         verb.add_to(verbs)
     settings = parser.parse_args(arguments)
     try:
+        if sys.stdout is None:
+            raise ValueError("Standard output is closed: there is nowhere to print to.")
         status = int(settings.run(settings) or 0)
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         return 0
     except OSError as error:
-        print(
-            f"whymatch: {error.filename}: {error.strerror}" if error.filename else f"whymatch: {error}", file=sys.stderr
-        )
+        if error.filename is None and error.errno == ENOSPC:
+            discard_output()
+        complain(f"{error.filename}: {error.strerror}" if error.filename else error)
         return 2
     except ValueError as error:
-        print(f"whymatch: {error}", file=sys.stderr)
+        complain(error)
+        return 2
+    except MemoryError:
+        complain("There is not enough memory for these texts. Use larger spans, or cut the texts.")
         return 2
     except KeyboardInterrupt:
-        print("whymatch: interrupted", file=sys.stderr)
+        complain("interrupted")
         return 130

@@ -3,12 +3,13 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from whymatch.cli.reading import decoded, read_text
+from whymatch.cli.complaints import complain
+from whymatch.cli.reading import MEGABYTE, decoded, lines, read_text, standard_input
 from whymatch.text.spans import is_blank
 
 if TYPE_CHECKING:
@@ -56,6 +57,12 @@ def run(settings: argparse.Namespace) -> int:
     """Aligns, prints, and returns the exit status."""
     if (settings.pairs is None) == (settings.left is None or settings.right is None):
         raise ValueError("Give two texts, LEFT and RIGHT, or many with --pairs FILE. See whymatch align --help.")
+    if not 0 < settings.max_mb <= MEGABYTE:
+        raise ValueError(f"--max-mb takes a size above 0 and up to a million, got {settings.max_mb:g}.")
+    if settings.limit < 1:
+        raise ValueError(f"--limit takes a number of spans, 1 or more, got {settings.limit}.")
+    if settings.clip and settings.pairs is None:
+        raise ValueError("--clip goes with --pairs. For two texts, use a smaller k.")
     if settings.pairs is not None:
         return run_many(settings)
     left, right = texts(settings)
@@ -68,11 +75,9 @@ def run(settings: argparse.Namespace) -> int:
     if settings.json:
         print(json.dumps(why.to_dict(), ensure_ascii=False, allow_nan=False))
     else:
-        from rich.console import Console
+        from whymatch.show.terminal import print_links, terminal
 
-        from whymatch.show.terminal import print_links
-
-        print_links(why.to_dict(), Console(highlight=False))
+        print_links(why.to_dict(), terminal())
         for file in filter(None, (settings.html, settings.figure)):
             print(f"Picture: {file}")
     return 0
@@ -117,16 +122,18 @@ def parse(constraint: str | None, below: float | None) -> Any:
     from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
 
     if constraint is None:
-        return None
+        return None if below is None else lambda threshold: UpTo(1, below=threshold)
     name, _, number = constraint.partition(":")
     wrong = ValueError(f"Constraints are exactly:2, up-to:1, one-to:2 and balanced, got {constraint!r}.")
+    balanced = constraint == "balanced"
+    if not balanced and (name not in ("exactly", "up-to", "one-to") or not number.isdecimal()):
+        raise wrong
     if below is not None and name != "up-to":
         raise ValueError(f"--below goes with up-to, which links spans that cost less; got --constraint {constraint}.")
-    if name == "balanced" and not number:
+    if balanced:
         return Balanced()
-    if name not in ("exactly", "up-to", "one-to") or not number.isdecimal():
-        raise wrong
     if name == "up-to":
+        UpTo(int(number), below=0.0 if below is None else below)  # refuses wrong numbers before a model is read
         return lambda threshold: UpTo(int(number), below=threshold)
     return Exactly(int(number)) if name == "exactly" else OneTo(int(number))
 
@@ -135,9 +142,9 @@ def run_many(settings: argparse.Namespace) -> int:
     """JSON lines in, JSON lines out; a bad line is reported with its number, and the others go on."""
     if settings.left or settings.html or settings.figure or settings.text:
         raise ValueError("--pairs takes no LEFT, RIGHT, --text, --html or --figure: it prints JSON lines.")
-    aligner, constraint = build(settings)
     bad = 0
-    with sys.stdin.buffer if settings.pairs == "-" else Path(settings.pairs).open("rb") as file:
+    with standard_input() if settings.pairs == "-" else Path(settings.pairs).open("rb") as file:
+        aligner, constraint = build(settings)
         rows = progress(read_pairs(file, settings), Path(settings.pairs))
         while some := list(islice(rows, TOGETHER)):
             good = [row for row in some if not isinstance(row[1], ValueError)]
@@ -146,22 +153,23 @@ def run_many(settings: argparse.Namespace) -> int:
                 outcome = pair if isinstance(pair, ValueError) else next(found)
                 if isinstance(outcome, ValueError):
                     bad += 1
-                    print(f"whymatch: line {line}: {outcome}", file=sys.stderr)
+                    complain(f"line {line}: {outcome}")
                 else:
                     print(json.dumps({"line": line, **extra, **outcome.to_dict()}, ensure_ascii=False, allow_nan=False))
             sys.stdout.flush()
     if bad:
-        print(f"whymatch: {bad} lines could not be aligned; the others were.", file=sys.stderr)
+        complain(f"lines that could not be aligned: {bad}.")
     return 2 if bad else 0
 
 
-def read_pairs(file: Iterable[bytes], settings: argparse.Namespace) -> Iterator[tuple[int, Any, dict[str, Any]]]:
+def read_pairs(file: BinaryIO, settings: argparse.Namespace) -> Iterator[tuple[int, Any, dict[str, Any]]]:
     """The number of each line, its pair of texts or what is wrong with it, and its id if it has one."""
-    for number, data in enumerate(file, start=1):
+    most = int(2 * settings.max_mb * MEGABYTE)
+    for number, data in enumerate(lines(file, most), start=1):
         if not data.strip():
             continue
         try:
-            if len(data) > 2 * settings.max_mb * 10**6:
+            if len(data) > most:
                 raise ValueError(f"The line is larger than two texts of {settings.max_mb:g} MB (--max-mb).")
             row = json.loads(decoded(data, "The line", settings.encoding))
             if not isinstance(row, dict) or not {"left", "right"} <= row.keys():
@@ -171,11 +179,24 @@ def read_pairs(file: Iterable[bytes], settings: argparse.Namespace) -> Iterator[
                     raise ValueError(f'"{side}" is a text or a list of texts, got {type(row[side]).__name__}.')
                 if is_blank("".join(row[side])):
                     raise ValueError(f'"{side}" is empty.')
-            yield number, (row["left"], row["right"]), {"id": row["id"]} if "id" in row else {}
+            extra = {"id": row["id"]} if "id" in row else {}
+            if not writable(extra):
+                raise ValueError('"id" holds what JSON cannot: NaN, infinity or half a surrogate pair.')
+            yield number, (row["left"], row["right"]), extra
         except json.JSONDecodeError as error:
             yield number, ValueError(f"This is not JSON: {error}."), {}
+        except RecursionError:
+            yield number, ValueError("The line is nested too deeply."), {}
         except ValueError as error:
             yield number, error, {}
+
+
+def writable(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def is_text(value: object) -> bool:
@@ -184,7 +205,7 @@ def is_text(value: object) -> bool:
 
 def progress(rows: Iterator[Any], path: Path) -> Iterator[Any]:
     """The rows, with a progress bar if a person is watching."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         return rows
     from rich.console import Console
     from rich.progress import track

@@ -35,6 +35,7 @@ ORDER = 0.4  # how much words prefer links in the order of the texts
 LONGEST_PATH = 32  # links, in the path that the slider shows
 MARGIN_WORK = 10**8  # links × pairs, beyond which the margin is not computed
 AT_ONCE = 2**22  # pairs of spans in a batch
+MOST_PAIRS = 2**26  # pairs of spans of two texts
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,9 @@ class Aligner:
         except ValueError as error:
             return error
         sizes = [len(text) for text in documents]
+        if sizes[0] * sizes[1] > MOST_PAIRS:
+            pairs = f"{sizes[0]:,} × {sizes[1]:,} pairs of spans"
+            return ValueError(f"{pairs} are more than {MOST_PAIRS:,}, and would not fit in memory. Use larger spans.")
         if not clip and not wanted.admits(min(sizes), max(sizes)):
             assert not isinstance(wanted, UpTo)
             return ValueError(wanted.advice(*sizes))

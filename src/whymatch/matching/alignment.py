@@ -240,8 +240,10 @@ class Alignment:
 
     def to_figure(self, file: str | Path) -> None:
         """A still picture for a paper: SVG, PDF or PNG, by the ending of the file's name; needs matplotlib."""
-        from whymatch.show.figures import links_as_figure
-
+        try:
+            from whymatch.show.figures import links_as_figure
+        except ModuleNotFoundError:
+            raise ValueError("A figure needs matplotlib: pip install 'whymatch[figures]'.") from None
         links_as_figure(self.to_dict(), Path(file))
 
     def picture(self, *, zoom: bool = True) -> dict[str, Any]:
@@ -252,8 +254,15 @@ class Alignment:
         if zoom and self.aligner is not None and not self.contextual:
             pairs = sorted({link.at for link in self.links} | {(i, j) for step in self.path for i, j, _ in step.links})
             left, right = self.left.pieces, self.right.pieces
-            inside = default_words().align_many([(left[i], right[j]) for i, j in pairs])
-            values["words"] = [{"at": [*at], **words.to_dict()} for at, words in zip(pairs, inside, strict=True)]
+            try:
+                inside = default_words().outcomes([(left[i], right[j]) for i, j in pairs])
+            except ValueError:  # there is no model of words on this machine
+                return values
+            values["words"] = [
+                {"at": [*at], **words.to_dict()}
+                for at, words in zip(pairs, inside, strict=True)
+                if isinstance(words, Alignment)  # not where a span has too many words
+            ]
         return values
 
     def _repr_html_(self) -> str:

@@ -35,6 +35,17 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() or c in JOINERS else "�" for c in " ".join(text.split()))
 
 
+def terminal() -> "Console":
+    """Standard output; where its reader is gone, `BrokenPipeError`, which rich would turn into exit status 1."""
+    from rich.console import Console
+
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Terminal(highlight=False)
+
+
 def print_links(picture: Mapping[str, Any], console: "Console") -> None:
     """The links of an alignment's dictionary, what has no counterpart, and the certificate."""
     from rich.box import SIMPLE_HEAD

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
@@ -20,7 +21,9 @@ AT_ONCE = 4096  # tokens in a batch, padding included
 
 def locate(model: str | Path = MINILM, *, download: bool = False) -> Path:
     """The folder of a model."""
-    folder = Path(model).expanduser()
+    folder = Path(model)
+    with suppress(RuntimeError):  # nobody has that home
+        folder = folder.expanduser()
     if (folder / "config.json").is_file():
         return folder
     if folder.is_dir():
@@ -128,14 +131,20 @@ def load(folder: Path, device: str | None = None) -> Network:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        model = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
+        model, report = AutoModel.from_pretrained(
+            folder, local_files_only=True, use_safetensors=True, output_loading_info=True
+        )
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError, KeyError) as error:
+    except Exception as error:  # a damaged model can raise anything
         raise ValueError(f"The model in {folder} cannot be loaded: {error}") from error
     finally:
         logging.set_verbosity(was_verbose)
         if showed:
             logging.enable_progress_bar()
+    if missing := [name for name in report["missing_keys"] if "pooler" not in name]:
+        raise ValueError(f"The weights in {folder} are not those of its config.json: {missing[0]} is missing.")
+    if len(tokenizer) <= len(tokenizer.all_special_ids):
+        raise ValueError(f"The folder {folder} holds no tokenizer: there is no vocabulary in it.")
     if not tokenizer.is_fast:
         raise ValueError(f"The tokenizer in {folder} does not give offsets. Use a model with a fast tokenizer.")
     model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()

@@ -27,7 +27,10 @@ class SentenceEncoder:
     def __init__(self, model: str | Path = MINILM, *, device: str | None = None, download: bool = False) -> None:
         self.name = str(model)
         folder = locate(model, download=download)
-        self.pooling = read_pooling(folder)
+        try:
+            self.pooling = read_pooling(folder)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"The model in {folder} cannot be loaded: its modules.json misleads: {error!r}") from error
         self.wrapped: Any = None
         if self.pooling is None:
             self.wrapped = sentence_transformer(folder, device)
@@ -85,6 +88,8 @@ def read_pooling(folder: Path) -> tuple[int, bool, bool] | None:
     if (folder / "sentence_bert_config.json").is_file():
         limits = json.loads((folder / "sentence_bert_config.json").read_text())
         room, lower = limits.get("max_seq_length") or room, limits.get("do_lower_case", False)
+        if not isinstance(room, int) or room < 4:
+            raise ValueError(f"max_seq_length is {room!r}")
     return None if lower else (room, ways == {"mean_tokens"}, kinds == POOLED)
 
 
@@ -95,6 +100,9 @@ def sentence_transformer(folder: Path, device: str | None) -> Any:
         raise ValueError(
             f"The model in {folder} needs sentence-transformers: pip install sentence-transformers."
         ) from None
-    return SentenceTransformer(
-        str(folder), device=device, local_files_only=True, model_kwargs={"use_safetensors": True}
-    )
+    try:
+        return SentenceTransformer(
+            str(folder), device=device, local_files_only=True, model_kwargs={"use_safetensors": True}
+        )
+    except Exception as error:  # a damaged model can raise anything
+        raise ValueError(f"The model in {folder} cannot be loaded: {error!r}") from error

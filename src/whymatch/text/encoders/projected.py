@@ -1,0 +1,37 @@
+"""A frozen encoder with a linear map on top: what is trained in seconds."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from whymatch.text.encoders import Encoder
+from whymatch.text.spans import Span
+
+
+class Projected(nn.Module):
+    """The vectors of a frozen encoder, each text encoded once, through a linear map that starts as the identity."""
+
+    def __init__(self, encoder: Encoder, size: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.name = f"{encoder.name}, projected"
+        self.contextual = encoder.contextual
+        self.size = size
+        self.map = nn.Linear(size, size, bias=False)
+        nn.init.eye_(self.map.weight)
+        self.dropout = nn.Dropout(dropout)
+        self.known: dict[tuple[str, tuple[Span, ...]], Tensor] = {}
+
+    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+        with torch.no_grad():
+            return self.states(texts, spans)
+
+    def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+        """As `encode`, with gradients of the map."""
+        keys = [(text, tuple(some)) for text, some in zip(texts, spans, strict=True)]
+        new = list(dict.fromkeys(key for key in keys if key not in self.known))
+        if new:
+            vectors = self.encoder.encode([text for text, _ in new], [some for _, some in new])
+            self.known.update(zip(new, vectors, strict=True))
+        return [self.map(self.dropout(self.known[key].to(self.map.weight))) for key in keys]
