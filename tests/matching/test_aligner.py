@@ -1,6 +1,7 @@
 """From texts to alignments: what is asked for, what is given back, and nothing from one pair in another."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -231,9 +232,9 @@ def test_neighbours_do_not_change_links(aligner: wm.Aligner) -> None:
 
 
 def test_thresholds_belong_to_the_default_parts(aligner: wm.Aligner) -> None:
-    assert aligner.below == THRESHOLDS[aligner.encoder.name, aligner.cost.name]
+    assert aligner.below == THRESHOLDS[aligner.encoder.name, aligner.cost.name, aligner.order]
     words = wm.Aligner("word")
-    assert words.below == THRESHOLDS[words.encoder.name, words.cost.name]
+    assert words.below == THRESHOLDS[words.encoder.name, words.cost.name, words.order]
 
 
 def test_a_page_holds_the_words_inside_links(aligner: wm.Aligner, tmp_path: Path) -> None:
@@ -242,3 +243,75 @@ def test_a_page_holds_the_words_inside_links(aligner: wm.Aligner, tmp_path: Path
     assert why.to_html(file) == file.read_text(encoding="utf-8")
     at = {tuple(words["at"]) for words in why.picture()["words"]}
     assert {link.at for link in why.links} <= at
+
+
+class Context:
+    """An encoder for which one piece looks different when it stands alone in its text."""
+
+    name, contextual = "context", True
+
+    def encode(self, texts: list[str], spans: list[list[wm.Span]]) -> list[torch.Tensor]:
+        return [
+            torch.eye(4)[[0 if len(some) > 1 else len(text) % 3 + 1] * len(some)]
+            for text, some in zip(texts, spans, strict=True)
+        ]
+
+
+def test_verify_says_so_where_no_link_is_found_again() -> None:
+    short = wm.Aligner("line", Context()).align("a\nb", "aa", wm.UpTo(1, below=1.5))  # type: ignore[arg-type]
+    assert short.links
+    checked = replace(short, constraint=wm.UpTo(1, below=0.5)).verify()
+    assert not checked
+    assert "1 of the links is not found again" in str(checked)
+
+
+def test_a_large_neighbour_leaves_a_margin_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whymatch.matching.aligner.MARGIN_WORK", 100)
+    pair = NAMES[:2], NAMES[2:4]
+    alone = ALIGNER.align(*pair, wm.OneTo(1))
+    beside, large = ALIGNER.align_many([pair, (NAMES[:20], NAMES[20:40])], wm.OneTo(1))
+    assert alone.certificate == beside.certificate
+    assert alone.certificate.margin is not None
+    assert large.certificate.margin is None
+
+
+def test_what_is_no_pair_of_texts_loses_no_other() -> None:
+    good = NAMES[:2], NAMES[2:4]
+    pairs: list[tuple[object, ...]] = [good, (None, "piece 1"), ("piece 1",), (["unknown"], NAMES[:2]), good]
+    found = ALIGNER.outcomes(pairs, wm.Exactly(1))  # type: ignore[arg-type]
+    assert [isinstance(one, ValueError) for one in found] == [False, True, True, True, False]
+    assert "got NoneType" in str(found[1])
+    assert "no vector for 'unknown'" in str(found[3])
+
+
+def test_an_encoder_that_loses_a_row_is_told() -> None:
+    class Short(Context):
+        def encode(self, texts: list[str], spans: list[list[wm.Span]]) -> list[torch.Tensor]:
+            return [torch.ones(len(some) - 1, 3) for some in spans]
+
+    with pytest.raises(TypeError, match=r"context must give one row a span, gave \(1, 3\) for 2 spans"):
+        wm.Aligner("line", Short()).align(NAMES[:2], NAMES[:2], wm.Exactly(1))  # type: ignore[arg-type]
+
+
+def test_parts_can_be_named(minilm: Path) -> None:
+    assert wm.Aligner("word").order == wm.Aligner("word", cost="calibrated").order > 0
+    assert wm.Aligner(cost="dot").cost is dot
+    assert wm.Aligner(encode=str(minilm)).encoder.name == str(minilm)
+    with pytest.raises(ValueError, match="got 'nearness'"):
+        wm.Aligner(cost="nearness")
+
+
+def test_words_that_come_split_are_words_of_a_sentence() -> None:
+    words = wm.Aligner("word", VECTORS, cosine_distance)
+    assert words.align(["piece 1", "piece 2"], ["piece 3"], wm.Exactly(1)).left.text == "piece 1 piece 2"
+    assert not words.zooms
+    assert not ALIGNER.zooms
+
+
+def test_costs_that_forbid_everything_are_an_error_of_their_pair() -> None:
+    forbid = wm.Cost("forbid", 1.0, lambda x, y: (1 - x @ y.mT).masked_fill(x @ y.mT < 0.5, torch.inf))
+    vectors = wm.Precomputed({"a": [1.0, 0.0], "b": [1.0, 0.1], "c": [0.0, 1.0]})
+    near, far = wm.Aligner("line", vectors, forbid).outcomes([(["a"], ["b"]), (["a"], ["c"])], wm.Exactly(1))
+    assert isinstance(near, wm.Alignment)
+    assert isinstance(far, ValueError)
+    assert len(wm.Aligner("line", vectors, forbid).align(["a", "b"], ["b", "c"], wm.UpTo(1, below=1)).path) == 1

@@ -53,10 +53,15 @@ def damaged(change: dict[str, Any]) -> dict[str, Any]:
         damaged({"constraint": {"name": "Exactly", "k": 0}}),
         damaged({"left": {"text": "the", "spans": [[0, 99]]}}),
         damaged({"path": 3}),
+        damaged({"left": {"text": 5, "spans": []}}),
+        damaged({"links": [{"at": [9, 9], "cost": 1.0, "mass": 1.0, "share": 0.0}]}),
+        damaged({"links": [{"at": [-1, 0], "cost": 1.0, "mass": 1.0, "share": 0.0}]}),
+        damaged({"links": [{"at": [0, 0], "cost": "<b>", "mass": 1.0, "share": 0.0}]}),
+        damaged({"certificate": {"links": 1, "gap": 0.0, "margin": "abc", "clipped": False}}),
     ],
 )
 def test_a_damaged_file_is_refused_in_words(values: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"alignment|Spans|would allow no link"):
+    with pytest.raises(ValueError, match=r"This alignment is damaged|This is no alignment"):
         wm.Alignment.from_dict(values)
 
 
@@ -106,3 +111,12 @@ def test_a_certificate_speaks(certificate: Certificate, says: str) -> None:
 def test_sides_are_left_and_right() -> None:
     with pytest.raises(ValueError, match="'left' or 'right', got 'top'"):
         ALIGNER.align("the", "a").rationale("top")  # type: ignore[arg-type]
+
+
+def test_a_link_that_is_not_there_is_named() -> None:
+    with pytest.raises(ValueError, match=r"no link 5: this alignment has 1"):
+        ALIGNER.align("the cat", "a dog", wm.Exactly(1)).zoom(5)
+
+
+def test_no_links_score_a_float() -> None:
+    assert isinstance(ALIGNER.align("", "a").score, float)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whymatch as wm
-from whymatch.show.terminal import JOINERS, links_as_text, plain
+from whymatch.show.terminal import links_as_text
+from whymatch.show.words import JOINERS, plain
 from whymatch.text.spans import is_blank
 
 LEFT, RIGHT = (

@@ -2,7 +2,9 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -130,3 +132,34 @@ def test_punkt_reads_its_data_where_it_is_installed(tmp_path: Path, monkeypatch:
     laws(text, found)
     assert Document(text, tuple(found)).pieces == ["Mr. Fox ran.", "Then he slept!"]
     punkt_tokenizer.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("spans", "error"),
+    [
+        (((0, 2), (1, 3)), ValueError),
+        (((0, 99),), ValueError),
+        (((0, 1.5),), TypeError),
+        (((0,),), TypeError),
+        (None, TypeError),
+    ],
+)
+def test_a_document_of_a_caller_is_checked(spans: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"Spans must lie|A document is"):
+        Document("a b c", spans)
+
+
+def test_offsets_become_whole_numbers() -> None:
+    found = document("a b", lambda text: np.array([[0, 1], [2, 3]]))
+    assert [type(edge) for span in found.spans for edge in span] == [int] * 4
+
+
+def test_joiners_stand_inside_words() -> None:
+    persian, soft = "\u0645\u06cc\u200c\u0631\u0648\u0645", "co\u00adoperate"
+    text = f"{persian} {soft}"
+    assert [text[a:b] for a, b in spans.words(text)] == [persian, soft]
+
+
+def test_a_splitter_that_gives_nothing_is_told() -> None:
+    with pytest.raises(TypeError, match="this one gave NoneType"):
+        document("a", lambda text: None)  # type: ignore[arg-type, return-value]

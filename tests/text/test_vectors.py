@@ -68,3 +68,20 @@ def test_spacy_folders(tmp_path: Path) -> None:
     found = read_vectors(vocab.parent)
     assert found.of(words).tolist() == [[3, 4], [1, 2], [0, 0]]
     assert set(read_vectors(vocab.parent, keep=["Cat"]).words) == {"cat"}
+
+
+def test_words_that_spacy_numbers_by_itself_are_found(tmp_path: Path) -> None:
+    msgpack = pytest.importorskip("msgpack", reason="msgpack is not installed")
+    (tmp_path / "strings.json").write_text("[]")
+    (tmp_path / "key2row").write_bytes(msgpack.packb({401: 0, 432: 1, 449: 2, 451: 3}))  # as en_core_web_md has them
+    with (tmp_path / "vectors").open("wb") as file:
+        np.save(file, np.eye(4, dtype=np.float32))
+    found = read_vectors(tmp_path)
+    assert [found.number(word) for word in ("agent", "number", "root", "acl", "acomp")] == [0, 1, 2, 3, -1]
+
+
+def test_a_file_that_ends_early_is_damaged(tmp_path: Path) -> None:
+    file = tmp_path / "short.vec.gz"
+    file.write_bytes(gzip.compress(LINES.encode())[:-9])
+    with pytest.raises(ValueError, match="is damaged"):
+        read_vectors(file)

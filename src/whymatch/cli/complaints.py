@@ -3,7 +3,7 @@
 import os
 import sys
 
-from whymatch.show.terminal import plain
+from whymatch.show.words import plain
 
 
 def complain(message: object) -> None:

@@ -21,7 +21,7 @@ def macro_f1(predicted: Sequence[Hashable], gold: Sequence[Hashable]) -> float:
     """
     check(predicted, gold)
     scores = []
-    for label in {*predicted, *gold}:
+    for label in dict.fromkeys([*predicted, *gold]):
         right = sum(a == b == label for a, b in zip(predicted, gold, strict=True))
         scores.append(2 * right / (sum(a == label for a in predicted) + sum(b == label for b in gold)))
     return sum(scores) / len(scores)

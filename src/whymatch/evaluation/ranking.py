@@ -1,4 +1,4 @@
-"""How well scores rank what is relevant: high is good, any sign. Equal scores count as if lots decided their order.
+"""How well scores rank what is relevant: high is good, any sign. What equal scores count as, each function says.
 
 Every function takes the scores of one query's documents and which of them are relevant. It raises where a metric is not
 defined: no relevant document, or (for `auc`) nothing but relevant ones.

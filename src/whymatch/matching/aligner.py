@@ -4,34 +4,36 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from torch import Tensor
 
 from whymatch.matching.alignment import Alignment, Certificate, Link, Step
-from whymatch.matching.costs import Cost, calibrated, cosine_distance, out_of_order
+from whymatch.matching.costs import COSTS, Cost, calibrated, cosine_distance, out_of_order
 from whymatch.text.document import LIMIT, Document, document
 from whymatch.text.encoders import Encoder
 from whymatch.text.encoders.models import MINILM
-from whymatch.text.spans import Splitter, splitter
+from whymatch.text.encoders.precomputed import Precomputed
+from whymatch.text.spans import Splitter, splitter, words
 from whymatch.transport.batch import pad
-from whymatch.transport.constraints import Constraint, UpTo, check_constraint, fitted
+from whymatch.transport.constraints import Balanced, Constraint, UpTo, check_constraint, fitted
 from whymatch.transport.exact import solve
 from whymatch.transport.margin import margin
 from whymatch.transport.path import path
 from whymatch.transport.solution import Path as Steps
-from whymatch.transport.solution import Status
+from whymatch.transport.solution import Solution, Status
 
 Text: TypeAlias = str | Sequence[str] | Document
 
-# Costs below which spans are taken to match where nobody asks for a constraint, by encoder and cost: sentences by
+ORDER = 0.4  # how much words prefer links in the order of the texts
+# Costs below which spans are taken to match where nobody gives a constraint, by encoder, cost and order: sentences by
 # benchmarks/thresholds.py, words by benchmarks/word_alignment.py.
 THRESHOLDS = {
-    (MINILM, cosine_distance.name): 0.55,
-    (f"{MINILM}, layer 3", calibrated().name): 0.84,
+    (MINILM, cosine_distance.name, 0.0): 0.55,
+    (f"{MINILM}, layer 3", calibrated().name, ORDER): 0.84,
 }
-ORDER = 0.4  # how much words prefer links in the order of the texts
 LONGEST_PATH = 32  # links, in the path that the slider shows
 MARGIN_WORK = 10**8  # links × pairs, beyond which the margin is not computed
 AT_ONCE = 2**22  # pairs of spans in a batch
@@ -39,18 +41,16 @@ MOST_PAIRS = 2**26  # pairs of spans of two texts
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Two texts with the costs of their pairs of spans, and the constraint that suits their sizes."""
+class Task:
+    """Two texts to be aligned, and the constraint that suits their sizes."""
 
-    left: Document
-    right: Document
-    cost: Tensor
+    texts: tuple[Document, Document]
     constraint: Constraint
     clipped: bool
 
 
 class Aligner:
-    """Aligns texts. Parts may be given by name or built: what splits, what encodes, what a pair of spans costs.
+    """Aligns texts. Parts are given by name or built: what splits, what encodes, what a pair of spans costs.
 
     Sentences are encoded alone by MiniLM and compared by cosine distance. Words are encoded in context, by a middle
     layer of it, and compared by calibrated cosine. `order` is the price of links out of order, `below` the cost under
@@ -60,20 +60,30 @@ class Aligner:
     def __init__(
         self,
         split: str | Splitter = "sentence",
-        encode: Encoder | None = None,
-        cost: Cost | None = None,
+        encode: str | Encoder | None = None,
+        cost: str | Cost | None = None,
         *,
         order: float | None = None,
         below: float | None = None,
         limit: int = LIMIT,
     ) -> None:
-        of_words = split == "word"
         self.split = splitter(split) if isinstance(split, str) else split
-        self.encoder = encode if encode is not None else encoder_for(split)
-        self.cost = cost or (calibrated() if of_words else cosine_distance)
-        self.order = order if order is not None else ORDER if of_words and cost is None else 0.0
-        self.below = below if below is not None else THRESHOLDS.get((self.encoder.name, self.cost.name))
+        of_words = self.split is words
+        self.separator = " " if of_words else "\n"  # between the pieces of a text that comes split
+        self.encoder = encoder_for(split, encode) if encode is None or isinstance(encode, str) else encode
+        if isinstance(cost, str) and cost not in COSTS:
+            raise ValueError(f"Costs are {', '.join(COSTS)} or a Cost, got {cost!r}.")
+        self.cost = COSTS[cost] if isinstance(cost, str) else cost or (calibrated() if of_words else cosine_distance)
+        self.order = order if order is not None else ORDER if of_words and self.cost == calibrated() else 0.0
+        self.below = below
+        if below is None:
+            self.below = THRESHOLDS.get((self.encoder.name, self.cost.name, self.order))
         self.limit = limit
+
+    @property
+    def zooms(self) -> bool:
+        """Whether there are words inside its spans to be shown."""
+        return self.split is not words and not isinstance(self.encoder, Precomputed)
 
     @property
     def contextual(self) -> bool:
@@ -104,22 +114,21 @@ class Aligner:
         """As `align_many`, but a pair that cannot be aligned gives its error and changes nothing for the others."""
         wanted = self.default() if constraint is None else constraint
         check_constraint(wanted)
-        outcomes: list[Any] = [self.split_pair(left, right, wanted, clip) for left, right in pairs]
-        ready = [number for number, found in enumerate(outcomes) if not isinstance(found, ValueError)]
-        costs = self.costs([outcomes[number][:2] for number in ready])
+        outcomes: list[Any] = [self.split_pair(pair, wanted, clip) for pair in pairs]
+        ready = [number for number, found in enumerate(outcomes) if isinstance(found, Task)]
+        vectors = self.vectors([text for number in ready for text in outcomes[number].texts])
+        found = {text: some for text, some in vectors.items() if not isinstance(some, ValueError)}
         groups: dict[Constraint, list[int]] = defaultdict(list)
-        for number, cost in zip(ready, costs, strict=True):
-            left, right, fits = outcomes[number]
-            outcomes[number] = Problem(left, right, cost, fits or wanted, clipped=fits != wanted)
-            if cost.isfinite().all():
-                groups[fits or wanted].append(number)
+        for number in ready:
+            refused = [vectors[text] for text in outcomes[number].texts if text not in found]
+            if refused:
+                outcomes[number] = refused[0]
             else:
-                outcomes[number] = ValueError(
-                    "The vectors give costs that are not numbers. Look for NaN in the vectors."
-                )
+                groups[outcomes[number].constraint].append(number)
         for numbers in groups.values():
-            for some in batches(numbers, [outcomes[number].cost for number in numbers]):
-                solved = self.solve([outcomes[number] for number in some], by_default=constraint is None)
+            for some in batches(numbers, [tuple(map(len, outcomes[number].texts)) for number in numbers]):
+                costs = [self.compare(*(found[text] for text in outcomes[number].texts)) for number in some]
+                solved = self.solve([outcomes[number] for number in some], costs, by_default=constraint is None)
                 for number, alignment in zip(some, solved, strict=True):
                     outcomes[number] = alignment
         return outcomes
@@ -132,101 +141,138 @@ class Aligner:
             raise ValueError(f"No threshold is known for {parts}. {advice}")
         return UpTo(1, below=self.below)
 
-    def split_pair(self, left: Text, right: Text, wanted: Constraint, clip: bool) -> Any:
-        """Both documents and the constraint that fits them (None where there is nothing to align), or what is wrong."""
+    def split_pair(self, pair: Any, wanted: Constraint, clip: bool) -> "Task | ValueError":
+        """Both texts split, with the constraint that fits them, or what is wrong."""
         try:
-            documents = [document(text, self.split, limit=self.limit) for text in (left, right)]
-        except ValueError as error:
-            return error
-        sizes = [len(text) for text in documents]
+            left, right = pair
+            left, right = (
+                document(text, self.split, limit=self.limit, separator=self.separator) for text in (left, right)
+            )
+        except (ValueError, TypeError) as error:
+            return ValueError(str(error))
+        sizes = len(left), len(right)
         if sizes[0] * sizes[1] > MOST_PAIRS:
             pairs = f"{sizes[0]:,} × {sizes[1]:,} pairs of spans"
             return ValueError(f"{pairs} are more than {MOST_PAIRS:,}, and would not fit in memory. Use larger spans.")
         if not clip and not wanted.admits(min(sizes), max(sizes)):
             assert not isinstance(wanted, UpTo)
             return ValueError(wanted.advice(*sizes))
-        return (*documents, fitted(wanted, *sizes))
+        fits = fitted(wanted, *sizes)
+        return Task((left, right), wanted if fits is None else fits, clipped=fits != wanted)
+
+    def vectors(self, texts: Iterable[Document]) -> "dict[Document, Tensor | ValueError]":
+        """The vectors of each text; where the encoder refuses, each text alone, so that only the guilty one is lost."""
+        distinct = list(dict.fromkeys(texts))
+        try:
+            encoded = self.encoder.encode([text.text for text in distinct], [text.spans for text in distinct])
+        except ValueError as error:
+            if len(distinct) == 1:
+                return {distinct[0]: error}
+            return {text: found for one in distinct for text, found in self.vectors([one]).items()}
+        found: dict[Document, Tensor | ValueError] = {}
+        for text, vectors in zip(distinct, encoded, strict=True):
+            if vectors.ndim != 2 or len(vectors) != len(text):
+                shape = tuple(vectors.shape)
+                raise TypeError(f"{self.encoder.name} must give one row a span, gave {shape} for {len(text)} spans.")
+            found[text] = vectors if vectors.isfinite().all() else ValueError("The vectors hold NaN or infinity.")
+        return found
 
     def costs(self, pairs: Sequence[tuple[Document, Document]]) -> list[Tensor]:
         """The cost of every pair of spans, for each pair of texts."""
-        distinct = list(dict.fromkeys(text for pair in pairs for text in pair))
-        encoded = self.encoder.encode([text.text for text in distinct], [text.spans for text in distinct])
-        vectors = dict(zip(distinct, encoded, strict=True))
-        return [self.compare(vectors[left], vectors[right]) for left, right in pairs]
+        found = {}
+        for text, vectors in self.vectors(text for pair in pairs for text in pair).items():
+            if isinstance(vectors, ValueError):
+                raise vectors
+            found[text] = vectors
+        return [self.compare(found[left], found[right]) for left, right in pairs]
 
     def compare(self, left: Tensor, right: Tensor) -> Tensor:
         """The costs of left vectors with right vectors."""
         cost = self.cost(left.double(), right.double())
         return cost + self.order * out_of_order(*cost.shape) if self.order else cost
 
-    def solve(self, problems: Sequence[Problem], *, by_default: bool = False) -> list[Alignment]:
-        """The optimal alignments of problems under one constraint."""
-        constraint = problems[0].constraint
-        costs, sizes = pad([problem.cost for problem in problems])
-        solution = solve(costs, constraint, sizes=sizes, strict=False)
-        work = len(solution.links) * costs.shape[1] * costs.shape[2] / len(costs)
-        margins = margin(costs, constraint, solution, sizes=sizes).tolist() if work <= MARGIN_WORK else None
-        steps = path(costs, min(LONGEST_PATH, int(sizes.amin(dim=1).max())) or 1, sizes=sizes)
-        zero = constraint.below if isinstance(constraint, UpTo) else self.cost.neutral
-        links: list[list[tuple[int, int]]] = [[] for _ in problems]
+    def solve(
+        self, tasks: "Sequence[Task]", costs: Sequence[Tensor], *, by_default: bool = False
+    ) -> list[Alignment | ValueError]:
+        """The optimal alignments of texts under one constraint, with these costs."""
+        constraint = tasks[0].constraint
+        padded, sizes = pad(costs)
+        solution = solve(padded, constraint, sizes=sizes, strict=False)
+        margins = affordable_margins(padded, constraint, solution, sizes)
+        steps = path(padded, min(LONGEST_PATH, int(sizes.amin(dim=1).max())) or 1, sizes=sizes)
+        links: list[list[tuple[int, int]]] = [[] for _ in tasks]
         for b, i, j in solution.links.tolist():
             links[b].append((i, j))
-        return [
-            Alignment(
-                problem.left,
-                problem.right,
-                strongest_first(make_link(problem, i, j, float(solution.plan[b, i, j]), zero) for i, j in links[b]),
-                constraint,
-                by_default,
-                self.cost.name,
-                self.cost.neutral,
-                self.encoder.name,
-                self.contextual,
-                Certificate(
-                    len(links[b]),
-                    float(solution.gap[b])
-                    if solution.status[b] == Status.OK
-                    else 0.0,  # nothing to align, nothing lost
-                    None if margins is None else margins[b] if solution.status[b] == Status.OK else float("inf"),
-                    problem.clipped,
-                ),
-                tuple(self.steps(problem, Steps(*(values[b] for values in steps)))),
-                aligner=self,
+        zero = constraint.below if isinstance(constraint, UpTo) else self.cost.neutral
+        alignments: list[Alignment | ValueError] = []
+        for b, (task, cost) in enumerate(zip(tasks, costs, strict=True)):
+            left, right = task.texts
+            solved = solution.status[b] == Status.OK
+            if not solved and len(left) and len(right):
+                alignments.append(ValueError("The costs are no numbers, or forbid so many pairs that nothing is left."))
+                continue
+            found = (
+                make_link(left, right, i, j, float(cost[i, j]), float(solution.plan[b, i, j]), zero)
+                for i, j in links[b]
             )
-            for b, problem in enumerate(problems)
-        ]
+            gap, margin = (float(solution.gap[b]), margins[b]) if solved else (0.0, inf)  # nothing to align
+            alignments.append(
+                Alignment(
+                    left,
+                    right,
+                    tuple(sorted(found, key=lambda link: (-link.share, link.at))),
+                    constraint,
+                    by_default=by_default,
+                    cost=self.cost.name,
+                    neutral=self.cost.neutral,
+                    encoder=self.encoder.name,
+                    contextual=self.contextual,
+                    certificate=Certificate(len(links[b]), gap, margin, task.clipped),
+                    path=tuple(self.steps(cost, Steps(*(values[b] for values in steps)))),
+                    aligner=self,
+                )
+            )
+        return alignments
 
-    def steps(self, problem: Problem, found: Steps) -> Iterable[Step]:
+    def steps(self, cost: Tensor, found: Steps) -> Iterable[Step]:
         """The path of one problem, as far as it goes."""
-        reach = min(len(found.cost), *problem.cost.shape)
+        reach = min(len(found.cost), *cost.shape)
         costs, increments, gaps = (values[:reach].tolist() for values in (found.cost, found.increments, found.gap))
         for k, partners in enumerate(found.partner[:reach].tolist(), start=1):
-            links = tuple((i, j, float(problem.cost[i, j])) for i, j in enumerate(partners) if j >= 0)
+            if costs[k - 1] == inf:
+                return  # +inf forbids so many pairs that there are no k links
+            links = tuple((i, j, float(cost[i, j])) for i, j in enumerate(partners) if j >= 0)
             score, adds = self.cost.neutral - costs[k - 1] / k, self.cost.neutral - increments[k - 1]
             yield Step(k, score, adds, gaps[k - 1], links)
 
 
-def make_link(problem: Problem, i: int, j: int, mass: float, zero: float) -> Link:
-    left, right = problem.left.spans[i], problem.right.spans[j]
-    texts = problem.left.text[left.start : left.end], problem.right.text[right.start : right.end]
-    cost = float(problem.cost[i, j])
-    return Link(left, right, (i, j), texts, cost, mass, mass * (zero - cost))
+def make_link(left: Document, right: Document, i: int, j: int, cost: float, mass: float, zero: float) -> Link:
+    a, b = left.spans[i], right.spans[j]
+    texts = left.text[a.start : a.end], right.text[b.start : b.end]
+    return Link(a, b, (i, j), texts, cost, mass, mass * (zero - cost))
 
 
-def strongest_first(links: Iterable[Link]) -> tuple[Link, ...]:
-    return tuple(sorted(links, key=lambda link: (-link.share, link.at)))
+def affordable_margins(costs: Tensor, constraint: Constraint, solution: Solution, sizes: Tensor) -> list[float | None]:
+    """The margin of each problem, None where it would take too long: it solves once more for every link."""
+    work = (solution.plan > 0).sum(dim=(1, 2)) * sizes.prod(dim=1)
+    some = (work <= (MARGIN_WORK // 10 if isinstance(constraint, Balanced) else MARGIN_WORK)).nonzero().flatten()
+    found: list[float | None] = [None] * len(costs)
+    chosen = Solution(*(values[some] for values in solution))
+    margins = margin(costs[some], constraint, chosen, sizes=sizes[some])
+    for b, value in zip(some.tolist(), margins.tolist(), strict=True):
+        found[b] = value
+    return found
 
 
-def batches(numbers: Sequence[int], costs: Sequence[Tensor]) -> Iterable[list[int]]:
+def batches(numbers: Sequence[int], sizes: Sequence[tuple[int, ...]]) -> Iterable[list[int]]:
     """Problems of similar size together, so that padding stays small."""
-    order = sorted(range(len(numbers)), key=lambda position: costs[position].shape)
     some: list[int] = []
     widest = [0, 0]
-    for position in order:
-        shape = [max(sizes) for sizes in zip(widest, costs[position].shape, strict=True)]
+    for position in sorted(range(len(numbers)), key=lambda position: sizes[position]):
+        shape = [max(both) for both in zip(widest, sizes[position], strict=True)]
         if some and (len(some) + 1) * shape[0] * shape[1] > AT_ONCE:
             yield some
-            some, shape = [], list(costs[position].shape)
+            some, shape = [], list(sizes[position])
         some.append(numbers[position])
         widest = shape
     if some:
@@ -242,7 +288,7 @@ def encoder_for(
         from whymatch.text.vectors import read_vectors
 
         return RecurrentEncoder(read_vectors(model), layers=0)
-    if split == "word":
+    if split in ("word", words):
         from whymatch.text.encoders.word import WordEncoder
 
         return WordEncoder(model or MINILM, layer=layer, download=download)

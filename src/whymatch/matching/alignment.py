@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from whymatch.text.document import Document, checked
+from whymatch.text.document import Document
 from whymatch.text.spans import Span, token_ranges
 from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
 
@@ -30,6 +31,14 @@ class Link:
     mass: float
     share: float
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], left: Document, right: Document) -> "Link":
+        """What `asdict` gave, with the spans and texts that its numbers stand for."""
+        i, j = at = numbers(values["at"], left, right)
+        texts = left.pieces[i], right.pieces[j]
+        cost, mass, share = (float(values[name]) for name in ("cost", "mass", "share"))
+        return cls(left.spans[i], right.spans[j], at, texts, cost, mass, share)
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -41,6 +50,11 @@ class Certificate:
     """0 is a tie, infinite where there is no other alignment, None where the problem was too large to say."""
     clipped: bool
     """Whether k was made smaller to suit a short text."""
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Certificate":
+        margin = None if values["margin"] is None else float(values["margin"])
+        return cls(int(values["links"]), float(values["gap"]), margin, bool(values["clipped"]))
 
     def __str__(self) -> str:
         links = "1 link" if self.links == 1 else f"{self.links} links"
@@ -69,6 +83,11 @@ class Step:
     links: tuple[tuple[int, int, float], ...]
     """Left number, right number, cost."""
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], left: Document, right: Document) -> "Step":
+        links = tuple((*numbers(at, left, right), float(cost)) for *at, cost in values["links"])
+        return cls(int(values["k"]), float(values["score"]), float(values["adds"]), float(values["gap"]), links)
+
 
 class Unmatched(NamedTuple):
     """The spans of each text that are in no link."""
@@ -94,7 +113,7 @@ class Alignment:
     contextual: bool
     """Whether a span's vector or its costs depend on text beyond the span."""
     certificate: Certificate
-    path: tuple[Step, ...]
+    path: tuple[Step, ...] = field(repr=False)
     aligner: "Aligner | None" = field(default=None, repr=False, compare=False)
 
     @property
@@ -105,7 +124,7 @@ class Alignment:
     @property
     def score(self) -> float:
         """Σ mass · (zero − cost) over links: the sum of their shares."""
-        return sum(link.share for link in self.links)
+        return sum((link.share for link in self.links), 0.0)
 
     def rationale(self, side: Side) -> tuple[Span, ...]:
         """The spans of one text that are in a link, in order."""
@@ -134,7 +153,10 @@ class Alignment:
         """The words inside one link: an alignment of its two spans by an aligner of words, the default one if none."""
         from whymatch.matching.aligner import default_words
 
-        link = self.links[link] if isinstance(link, int) else link
+        if isinstance(link, int):
+            if not -len(self.links) <= link < len(self.links):
+                raise ValueError(f"There is no link {link}: this alignment has {len(self.links)}, counted from 0.")
+            link = self.links[link]
         return (aligner or default_words()).align(*link.texts)
 
     def needs(self, aligner: "Aligner | None", what: str) -> "Aligner":
@@ -173,38 +195,25 @@ class Alignment:
             raise ValueError(f"This is no alignment of format {FORMAT}: it was not written by Alignment.to_dict.")
         try:
             left, right = (
-                checked(Document(values[side]["text"], tuple(Span(*span) for span in values[side]["spans"])))
+                Document(values[side]["text"], tuple(Span(*span) for span in values[side]["spans"]))
                 for side in ("left", "right")
-            )
-            links = tuple(
-                Link(Span(*link["left"]), Span(*link["right"]), tuple(link["at"]), tuple(link["texts"]), *numbers(link))
-                for link in values["links"]
-            )
-            certificate = {name: values["certificate"][name] for name in ("links", "gap", "margin", "clipped")}
-            if certificate["margin"] is not None:
-                certificate["margin"] = float(certificate["margin"])
-            path = tuple(
-                Step(
-                    step["k"],
-                    step["score"],
-                    step["adds"],
-                    step["gap"],
-                    tuple((i, j, cost) for i, j, cost in step["links"]),
-                )
-                for step in values["path"]
             )
             constraint = dict(values["constraint"])
             return cls(
                 left,
                 right,
-                links,
+                tuple(Link.from_dict(link, left, right) for link in values["links"]),
                 CONSTRAINTS[constraint.pop("name")](**constraint),
-                certificate=Certificate(**certificate),
-                path=path,
-                **{name: values[name] for name in ("by_default", "cost", "neutral", "encoder", "contextual")},
+                certificate=Certificate.from_dict(values["certificate"]),
+                path=tuple(Step.from_dict(step, left, right) for step in values["path"]),
+                neutral=float(values["neutral"]),
+                by_default=bool(values["by_default"]),
+                contextual=bool(values["contextual"]),
+                cost=str(values["cost"]),
+                encoder=str(values["encoder"]),
             )
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"This alignment is damaged: {type(error).__name__} {error}.") from None
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"This alignment is damaged: {type(error).__name__}: {error}") from None
 
     def to_pharaoh(self) -> str:
         """Links as pairs of numbers, in order: `0-1 2-0`."""
@@ -251,7 +260,7 @@ class Alignment:
         from whymatch.matching.aligner import default_words
 
         values = self.to_dict()
-        if zoom and self.aligner is not None and not self.contextual:
+        if zoom and self.aligner is not None and self.aligner.zooms:
             pairs = sorted({link.at for link in self.links} | {(i, j) for step in self.path for i, j, _ in step.links})
             left, right = self.left.pieces, self.right.pieces
             try:
@@ -279,5 +288,9 @@ class Alignment:
 CONSTRAINTS: dict[str, Any] = {kind.__name__: kind for kind in (Balanced, OneTo, UpTo, Exactly)}
 
 
-def numbers(link: Mapping[str, Any]) -> tuple[float, float, float]:
-    return link["cost"], link["mass"], link["share"]
+def numbers(at: Any, left: Document, right: Document) -> tuple[int, int]:
+    """The numbers of a left and a right span, if there are such spans."""
+    i, j = map(index, at)
+    if not (0 <= i < len(left) and 0 <= j < len(right)):
+        raise ValueError(f"a link of spans {i} and {j}, of {len(left)} and {len(right)}")
+    return i, j

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from whymatch.matching.alignment import Alignment
 
 ROUNDING = 1e-5
-"""Encoding a span beside other neighbours in a batch moves a cost by this much or less."""
+"""Encoding a span beside other neighbours in a batch moves a cost by this share of its size or less."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,13 @@ class Verification:
     def __str__(self) -> str:
         if self.holds:
             return "Links and score hold on the rationale alone."
-        links = "" if self.links_hold else f"{len(self.lost)} links are not found again; "
+        changes = []
+        if not self.links_hold:
+            changes.append(f"{len(self.lost)} of the links {'is' if len(self.lost) == 1 else 'are'} not found again")
+        if not self.score_holds:
+            changes.append(f"the score is {self.on_rationale:.3f}, not {self.score:.3f}")
         why = " The costs look at the deleted text too." if self.contextual else ""
-        return f"On the rationale alone, {links}the score is {self.on_rationale:.3f}, not {self.score:.3f}.{why}"
+        return f"On the rationale alone, {' and '.join(changes)}.{why}"
 
 
 def verify(alignment: "Alignment", aligner: "Aligner") -> Verification:
@@ -46,18 +50,23 @@ def verify(alignment: "Alignment", aligner: "Aligner") -> Verification:
     if not alignment.links:
         return Verification(True, True, alignment.score, 0.0, (), alignment.contextual)
     kept = [sorted({link.at[side] for link in alignment.links}) for side in (0, 1)]
-    left, right = alignment.left.keep(kept[0]), alignment.right.keep(kept[1])
+    left, right = (
+        document.keep(numbers, aligner.separator)
+        for document, numbers in zip((alignment.left, alignment.right), kept, strict=True)
+    )
     (cost,) = aligner.costs([(left, right)])
     # Where both rationales are equally long, the left text counts as the shorter: keep the part that each text had.
     turned = len(alignment.left) > len(alignment.right)
     plan = solve(cost.mT if turned else cost, alignment.constraint).plan
     plan = plan.mT if turned else plan
     again = {(kept[0][i], kept[1][j]) for i, j in plan.nonzero().tolist()}
-    rescale = alignment.links[0].mass / float(plan.max()) if uniform(alignment) else 1.0
+    heaviest = float(plan.max())
+    rescale = alignment.links[0].mass / heaviest if heaviest and uniform(alignment) else 1.0
     on_rationale = float((plan * (alignment.zero - cost)).sum()) * rescale
-    score_holds = abs(on_rationale - alignment.score) <= ROUNDING
+    rounding = ROUNDING * max(1.0, abs(alignment.zero), *(abs(link.cost) for link in alignment.links))
+    score_holds = abs(on_rationale - alignment.score) <= rounding
     lost = tuple(link.at for link in alignment.links if link.at not in again)
-    tie = score_holds and alignment.certificate.margin is not None and alignment.certificate.margin <= ROUNDING
+    tie = score_holds and alignment.certificate.margin is not None and alignment.certificate.margin <= rounding
     return Verification(not lost or tie, score_holds, alignment.score, on_rationale, lost, alignment.contextual)
 
 

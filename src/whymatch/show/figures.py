@@ -14,6 +14,8 @@ from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path as Curve
 from matplotlib.textpath import TextToPath
 
+from whymatch.show.words import plain
+
 ABREAST = 6  # heat maps in a row
 COLOURS = ["#0072b2", "#b84a00", "#007a5a", "#a0497d", "#7a6000", "#5b4bb5"]
 LINE, COLUMN, GUTTER = 0.19, 3.4, 1.1  # inches: height of a line, width of a text, width between texts
@@ -77,7 +79,7 @@ def boxes(text: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The spans of a text as wrapped lines, with where each stands from the top, in inches."""
     found, top = [], 0.05
     for start, end in text["spans"]:
-        lines = fitting(text["text"][start:end])
+        lines = fitting(plain(text["text"][start:end]))
         bottom = top + LINE * len(lines) + 0.12
         found.append({"lines": lines, "top": top, "middle": (top + bottom) / 2, "bottom": bottom})
         top = bottom + 0.06

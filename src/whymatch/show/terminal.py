@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from whymatch.show.words import in_words, number
+from whymatch.show.words import in_words, number, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 COLOURS = ["blue", "dark_orange3", "green", "magenta", "yellow", "cyan"]
-JOINERS = "\u200c\u200d\u00ad"  # without width, but scripts and emoji need them
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -24,15 +23,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     lines = [header, ["-" * width for width in widths], *rows]
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
-
-
-def plain(text: str) -> str:
-    """One line without characters that a terminal would obey.
-
-    >>> plain("two\\nlines \\x1b[31mred")
-    'two lines �[31mred'
-    """
-    return "".join(c if c.isprintable() or c in JOINERS else "�" for c in " ".join(text.split()))
 
 
 def terminal() -> "Console":

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+JOINERS = "\u200c\u200d\u00ad"  # without width, but scripts and emoji need them
+
 
 def number(value: float) -> str:
     """Three decimals, and no minus before a zero.
@@ -25,3 +27,12 @@ def in_words(picture: Mapping[str, Any]) -> str:
         "Exactly": f"exactly {each}",
     }[constraint["name"]]
     return f"{words} (the default, since no constraint was given)" if picture["by_default"] else words
+
+
+def plain(text: str) -> str:
+    """One line without characters that a terminal would obey.
+
+    >>> plain("two\\nlines \\x1b[31mred")
+    'two lines �[31mred'
+    """
+    return "".join(c if c.isprintable() or c in JOINERS else "�" for c in " ".join(text.split()))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import index
 from typing import Any
 
 from whymatch.text.spans import Span, Splitter, is_blank
@@ -13,10 +14,30 @@ LIMIT = 2000
 
 @dataclass(frozen=True)
 class Document:
-    """A text and its spans, in order."""
+    """A text and its spans: they lie in the text, in order, without overlap, and none is blank."""
 
     text: str
     spans: tuple[Span, ...]
+
+    def __post_init__(self) -> None:
+        try:
+            self.text.encode()
+            spans = tuple(Span(index(start), index(end)) for start, end in self.spans)
+        except UnicodeEncodeError as error:  # no encoder and no file takes it
+            raise ValueError(
+                f"The text is not valid Unicode: half a surrogate pair at character {error.start}."
+            ) from None
+        except (TypeError, ValueError, AttributeError):
+            raise TypeError("A document is a string and spans of (start, end), whole numbers.") from None
+        object.__setattr__(self, "spans", spans)
+        edges = [0, *(edge for span in spans for edge in span), len(self.text)]
+        if any(after < before for before, after in pairwise(edges)):
+            raise ValueError(
+                "Spans must lie in the text, in order, without overlap: a splitter or a caller gave others."
+            )
+        for number, piece in enumerate(self.pieces):
+            if is_blank(piece):
+                raise ValueError(f"Span {number} is blank. Leave blank pieces out.")
 
     @property
     def pieces(self) -> list[str]:
@@ -38,16 +59,16 @@ def joined(pieces: Sequence[str], separator: str = "\n") -> Document:
     for piece in pieces:
         spans.append(Span(start, start + len(piece)))
         start += len(piece) + len(separator)
-    return checked(Document(separator.join(pieces), tuple(spans)))
+    return Document(separator.join(pieces), tuple(spans))
 
 
-def document(text: Any, split: Splitter, *, limit: int = LIMIT) -> Document:
+def document(text: Any, split: Splitter, *, limit: int = LIMIT, separator: str = "\n") -> Document:
     """A text split into spans; a sequence of strings is split already, and a document is taken as it is."""
     if isinstance(text, str):
-        readable(text)
-        text = checked(Document(text, tuple(as_spans(text, split(text)))))
+        Document(text, ())  # valid Unicode, before a splitter reads it
+        text = Document(text, tuple(as_spans(text, split(text))))
     elif isinstance(text, Sequence) and all(isinstance(piece, str) for piece in text):
-        text = joined(text)
+        text = joined(text, separator)
     elif not isinstance(text, Document):
         raise TypeError(f"A text is a string, a list of strings or a Document, got {type(text).__name__}.")
     if len(text) > limit:
@@ -58,16 +79,10 @@ def document(text: Any, split: Splitter, *, limit: int = LIMIT) -> Document:
     return text
 
 
-def readable(text: str) -> None:
-    """Raises for half a surrogate pair, which no encoder and no file takes."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(f"The text is not valid Unicode: half a surrogate pair at character {error.start}.") from None
-
-
-def as_spans(text: str, pieces: Iterable[Any]) -> Iterable[Span]:
+def as_spans(text: str, pieces: Any) -> Iterable[Span]:
     """What a splitter gave: offsets, or pieces to be found in the text one after another."""
+    if not isinstance(pieces, Iterable):
+        raise TypeError(f"A splitter gives spans or strings, one after another; this one gave {type(pieces).__name__}.")
     end = 0
     for piece in pieces:
         if isinstance(piece, str):
@@ -77,17 +92,4 @@ def as_spans(text: str, pieces: Iterable[Any]) -> Iterable[Span]:
             end = start + len(piece)
             yield Span(start, end)
         else:
-            start, end = piece
-            yield Span(start, end)
-
-
-def checked(document: Document) -> Document:
-    """Raises unless the spans lie in the text, in order, without overlap, none blank."""
-    readable(document.text)
-    edges = [0, *(edge for span in document.spans for edge in span), len(document.text)]
-    if any(after < before for before, after in pairwise(edges)):
-        raise ValueError("Spans must lie in the text, in order, without overlap: a splitter or a caller gave others.")
-    for number, piece in enumerate(document.pieces):
-        if is_blank(piece):
-            raise ValueError(f"Span {number} is blank. Leave blank pieces out.")
-    return document
+            yield piece

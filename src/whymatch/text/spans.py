@@ -99,8 +99,9 @@ def words(text: str) -> list[Span]:
 def word_pattern() -> Any:
     import regex  # knows combining marks, and characters made of several
 
-    part = r"[\p{L}\p{M}\p{N}_]"
-    return regex.compile(rf"\p{{N}}+(?:[.,]\p{{N}}+)+|{part}+(?:['’]{part}+)*|\X")
+    letter = r"[\p{L}\p{M}\p{N}_]"
+    word = rf"{letter}(?:{letter}|[\u200c\u200d\u00ad])*"  # joiners and soft hyphens stand inside words
+    return regex.compile(rf"\p{{N}}+(?:[.,]\p{{N}}+)+|{word}(?:['’]{word})*|\X")
 
 
 SPLITTERS: dict[str, Splitter] = {

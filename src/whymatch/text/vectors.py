@@ -4,12 +4,21 @@ import gzip
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from gzip import BadGzipFile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+
+# Words that spaCy numbers by themselves and leaves out of its list of strings: its dependency labels.
+FIRST_SYMBOL = 398
+SYMBOLS = """
+acomp advcl advmod agent amod appos attr aux auxpass cc ccomp complm conj cop csubj csubjpass dep det dobj expl
+hmod hyph infmod intj iobj mark meta neg nmod nn npadvmod nsubj nsubjpass num number oprd obj obl parataxis partmod
+pcomp pobj poss possessive preconj prep prt punct quantmod relcl rcmod root xcomp acl
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +45,10 @@ def read_vectors(path: str | Path, keep: Collection[str] | None = None) -> WordV
     kept = None if keep is None else {*keep, *(word.lower() for word in keep)}
     if path.is_dir():
         return read_spacy(path, kept)
-    return read_lines(path, kept)
+    try:
+        return read_lines(path, kept)
+    except (EOFError, BadGzipFile) as error:
+        raise ValueError(f"{path} is damaged: {error}.") from None
 
 
 def read_lines(path: Path, keep: Collection[str] | None) -> WordVectors:
@@ -76,11 +88,9 @@ def read_spacy(folder: Path, keep: Collection[str] | None) -> WordVectors:
     rows = unpacked(vocab / "key2row")
     table = np.load(vocab / "vectors", allow_pickle=False)
     strings = [word for word in json.loads((vocab / "strings.json").read_text("utf-8")) if keep is None or word in keep]
-    words = {}
-    for word, key in zip(strings, hashes(strings).tolist(), strict=True):
-        row = rows.get(key, -1)
-        if 0 <= row < len(table):
-            words[word] = row
+    keys = dict(zip(strings, hashes(strings).tolist(), strict=True))
+    keys |= {word: FIRST_SYMBOL + i for i, word in enumerate(SYMBOLS.split()) if keep is None or word in keep}
+    words = {word: rows[key] for word, key in keys.items() if 0 <= rows.get(key, -1) < len(table)}
     return WordVectors(folder.name, words, torch.from_numpy(np.ascontiguousarray(table, dtype=np.float32)))
 
 

@@ -1,5 +1,6 @@
 """Where models come from: what is given, what is installed, and nothing from the network unasked."""
 
+import json
 import shutil
 import socket
 import sys
@@ -9,6 +10,8 @@ import pytest
 
 from whymatch.text.encoders import models
 from whymatch.text.encoders.models import BUNDLE, MINILM, load, locate
+from whymatch.text.encoders.word import WordEncoder
+from whymatch.text.spans import words
 
 
 @pytest.fixture
@@ -80,3 +83,39 @@ def test_a_damaged_model_is_an_error_in_words(roberta: Path, tmp_path: Path) -> 
     (folder / "config.json").write_text("{}")
     with pytest.raises(ValueError, match="cannot be loaded"):
         load(folder)
+
+
+def test_code_in_a_folder_is_not_run(roberta: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(roberta, folder)
+    trap = tmp_path / "it_ran"
+    (folder / "own.py").write_text(f"open({str(trap)!r}, 'w').close()\n")
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"model_type": "own", "auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model"}}
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="cannot be loaded"):
+        load(folder)
+    assert not trap.exists()
+
+
+def test_models_that_count_places_from_after_padding_take_long_texts(roberta: Path, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer, MPNetConfig, MPNetModel
+
+    tokenizer = AutoTokenizer.from_pretrained(roberta, model_max_length=10**30)
+    tokenizer.save_pretrained(tmp_path)
+    config = MPNetConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=40,
+        pad_token_id=1,
+    )
+    MPNetModel(config).save_pretrained(tmp_path)  # type: ignore[no-untyped-call]
+    network = load(tmp_path)
+    assert network.room == 38
+    text = "the cat sat on the mat " * 40
+    found = WordEncoder(tmp_path).encode([text], [words(text)])[0]
+    assert len(found) == 240
+    assert found.isfinite().all()

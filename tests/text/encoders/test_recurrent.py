@@ -108,3 +108,10 @@ def test_a_text_without_words_has_zero_vectors() -> None:
     encoder = RecurrentEncoder(VECTORS, hidden=3)
     assert encoder.encode(["", "cat"], [[], []])[0].shape == (0, 6)
     assert RecurrentEncoder(VECTORS, layers=0).encode(["zebra"], [words("zebra")])[0].norm() == 0
+
+
+def test_encoding_is_the_same_twice_while_learning() -> None:
+    encoder = RecurrentEncoder(VECTORS, hidden=3, dropout=0.5).train()
+    one, other = (encoder.encode(["the cat"], [words("the cat")])[0] for _ in range(2))
+    assert torch.equal(one, other)
+    assert encoder.training

@@ -1,7 +1,7 @@
 """Where a model comes from: a folder, the bundled extra, the local cache, or the hub if that is allowed."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,11 +33,11 @@ def locate(model: str | Path = MINILM, *, download: bool = False) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-    try:
-        return Path(snapshot_download(str(model), local_files_only=not download, allow_patterns=SAFE))
-    except (OSError, HfHubHTTPError, HFValidationError) as error:
-        where = "could not be fetched from the hub" if download else "is not on this machine"
-        raise ValueError(f"The model {model} {where}. {advice(str(model), download)}") from error
+    for offline in (True, False) if download else (True,):
+        with suppress(OSError, HfHubHTTPError, HFValidationError):
+            return Path(snapshot_download(str(model), local_files_only=offline, allow_patterns=SAFE))
+    where = "could not be fetched from the hub" if download else "is not on this machine"
+    raise ValueError(f"The model {model} {where}. {advice(str(model), download)}")
 
 
 def advice(model: str, download: bool) -> str:
@@ -93,31 +93,32 @@ class Network:
         """Tokens with the special ones around them."""
         return [*self.before, *tokens, *self.after]
 
-    def states(self, windows: Sequence[list[int]], layer: int | None = None) -> list[Tensor]:
-        """(tokens, dimensions) for each window, from a layer (the last unless told), in batches of similar length."""
+    def states(self, windows: Sequence[list[int]], layer: int | None = None) -> Iterator[tuple[int, Tensor]]:
+        """The number of each window and (tokens, dimensions) from a layer, the last unless told.
+
+        They come in batches of similar length, the longest first, and nothing is kept. Empty windows are left out.
+        """
         order = sorted(range(len(windows)), key=lambda number: len(windows[number]), reverse=True)
-        found: dict[int, Tensor] = {}
+        order = [number for number in order if windows[number]]
         start = 0
-        with torch.inference_mode():
-            while start < len(order):
-                longest = len(windows[order[start]])
-                batch = order[start : start + max(1, AT_ONCE // longest)]
-                ids = torch.full((len(batch), longest), self.tokenizer.pad_token_id or 0)
-                mask = torch.zeros_like(ids)
-                for row, number in enumerate(batch):
-                    length = len(windows[number])
-                    ids[row, :length] = torch.tensor(windows[number])
-                    mask[row, :length] = 1
-                out = self.model(
-                    input_ids=ids.to(self.device),
-                    attention_mask=mask.to(self.device),
-                    output_hidden_states=layer is not None,
-                )
-                states = out.last_hidden_state if layer is None else out.hidden_states[layer]
-                for row, number in enumerate(batch):
-                    found[number] = states[row, : len(windows[number])]
-                start += len(batch)
-        return [found[number] for number in range(len(windows))]
+        while start < len(order):
+            longest = len(windows[order[start]])
+            batch = order[start : start + max(1, AT_ONCE // longest)]
+            ids = torch.full((len(batch), longest), self.tokenizer.pad_token_id or 0)
+            mask = torch.zeros_like(ids)
+            for row, number in enumerate(batch):
+                length = len(windows[number])
+                ids[row, :length] = torch.tensor(windows[number])
+                mask[row, :length] = 1
+            out = self.model(
+                input_ids=ids.to(self.device),
+                attention_mask=mask.to(self.device),
+                output_hidden_states=layer is not None,
+            )
+            states = out.last_hidden_state if layer is None else out.hidden_states[layer]
+            for row, number in enumerate(batch):
+                yield number, states[row, : len(windows[number])].float()
+            start += len(batch)
 
 
 @lru_cache(maxsize=4)
@@ -132,9 +133,11 @@ def load(folder: Path, device: str | None = None) -> Network:
     logging.disable_progress_bar()
     try:
         model, report = AutoModel.from_pretrained(
-            folder, local_files_only=True, use_safetensors=True, output_loading_info=True
+            folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, output_loading_info=True
         )
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model = model.get_encoder() if model.config.is_encoder_decoder else model
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
     except Exception as error:  # a damaged model can raise anything
         raise ValueError(f"The model in {folder} cannot be loaded: {error}") from error
     finally:
@@ -147,11 +150,18 @@ def load(folder: Path, device: str | None = None) -> Network:
         raise ValueError(f"The folder {folder} holds no tokenizer: there is no vocabulary in it.")
     if not tokenizer.is_fast:
         raise ValueError(f"The tokenizer in {folder} does not give offsets. Use a model with a fast tokenizer.")
-    model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
-    positions = getattr(model.config, "max_position_embeddings", 512)
-    # RoBERTa counts positions from after its padding number.
-    reserved = model.config.pad_token_id + 1 if "roberta" in model.config.model_type else 0
-    return Network(model, tokenizer, *around(tokenizer), min(tokenizer.model_max_length, positions - reserved))
+    network = Network(model, tokenizer, *around(tokenizer), min(tokenizer.model_max_length, positions(model)))
+    if network.fits < 2:
+        raise ValueError(f"The model in {folder} has room for {network.fits} tokens of a text. It needs 2 or more.")
+    return network
+
+
+def positions(model: Any) -> int:
+    """How many tokens a model can tell the places of; 512 where it sets no limit."""
+    limit = getattr(model.config, "max_position_embeddings", None) or 512
+    table = next((part for name, part in model.named_modules() if name.endswith("position_embeddings")), None)
+    padding = getattr(table, "padding_idx", None)  # RoBERTa and its kin count places from after it
+    return limit - (0 if padding is None else padding + 1) if limit > 0 else 512
 
 
 def around(tokenizer: Any) -> tuple[list[int], list[int]]:

@@ -24,8 +24,13 @@ class Projected(nn.Module):
         self.known: dict[tuple[str, tuple[Span, ...]], Tensor] = {}
 
     def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
-        with torch.no_grad():
-            return self.states(texts, spans)
+        learning = self.training
+        self.eval()
+        try:
+            with torch.no_grad():
+                return [vectors.cpu() for vectors in self.states(texts, spans)]
+        finally:
+            self.train(learning)
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         """As `encode`, with gradients of the map."""

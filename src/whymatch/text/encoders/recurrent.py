@@ -39,8 +39,13 @@ class RecurrentEncoder(nn.Module):
             self.sru = SRU(vectors.vectors.shape[1], hidden, layers, dropout) if layers else None
 
     def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
-        with torch.no_grad():
-            return self.states(texts, spans)
+        learning = self.training
+        self.eval()
+        try:
+            with torch.no_grad():
+                return [vectors.cpu() for vectors in self.states(texts, spans)]
+        finally:
+            self.train(learning)
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         """As `encode`, with gradients."""
@@ -64,10 +69,11 @@ class RecurrentEncoder(nn.Module):
         found: dict[int, Tensor] = {}
         for start in range(0, len(order), AT_ONCE):
             batch = order[start : start + AT_ONCE]
-            lengths = torch.tensor([len(sequences[number]) for number in batch])
+            device = next(self.parameters()).device if self.sru is not None else None
+            lengths = torch.tensor([len(sequences[number]) for number in batch], device=device)
             inputs = nn.utils.rnn.pad_sequence(
                 [self.vectors.of(sequences[number]) for number in batch], batch_first=True
-            )
+            ).to(device)
             states = self.sru(inputs, lengths) if self.sru is not None and inputs.shape[1] else inputs
             for row, number in enumerate(batch):
                 found[number] = states[row, : len(sequences[number])]

@@ -34,17 +34,22 @@ class SentenceEncoder:
         self.wrapped: Any = None
         if self.pooling is None:
             self.wrapped = sentence_transformer(folder, device)
+            self.size = int(self.wrapped.get_embedding_dimension())
         else:
             self.network = load(folder, device)
+            self.size = int(self.network.model.config.hidden_size)
 
     def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         pieces = [[text[start:end] for start, end in some] for text, some in zip(texts, spans, strict=True)]
         distinct = list(dict.fromkeys(piece for some in pieces for piece in some))
+        if not distinct:
+            return [torch.zeros(0, self.size) for _ in texts]
         if self.wrapped is not None:
             vectors = self.wrapped.encode(distinct, convert_to_tensor=True, show_progress_bar=False).cpu()
         else:
             assert self.pooling is not None
-            vectors = pooled(self.network, distinct, *self.pooling)
+            with torch.no_grad():
+                vectors = pooled(self.network, distinct, *self.pooling).cpu()
         number = {piece: i for i, piece in enumerate(distinct)}
         return [vectors[[number[piece] for piece in some]] for some in pieces]
 
@@ -52,18 +57,22 @@ class SentenceEncoder:
 def pooled(network: Network, pieces: Sequence[str], room: int, by_mean: bool, unit: bool) -> Tensor:
     """(pieces, dimensions); a piece in several windows is the mean over the tokens of all of them, or their first."""
     windows, owner = [], []
-    size = min(network.fits, room - len(network.before) - len(network.after))
+    size = max(1, min(network.fits, room - len(network.before) - len(network.after)))
     for number, tokens in enumerate(network.tokens(pieces)["input_ids"] if pieces else []):
         for start in range(0, max(len(tokens), 1), size):
             windows.append(network.window(tokens[start : start + size]))
             owner.append(number)
-    total = torch.zeros(len(pieces), network.model.config.hidden_size)
-    tokens_of = torch.zeros(len(pieces), 1)
-    for number, found in zip(owner, network.states(windows), strict=True):
-        states = found.float().cpu()
-        total[number] += states.sum(dim=0) if by_mean else states[0]
-        tokens_of[number] += len(states) if by_mean else 1
-    vectors = total / tokens_of.clamp(min=1)
+    sums: dict[int, list[Tensor]] = {}
+    counts = [0] * len(pieces)
+    for number, states in network.states(windows):
+        sums.setdefault(owner[number], []).append(states.sum(dim=0) if by_mean else states[0])
+        counts[owner[number]] += len(states) if by_mean else 1
+    nothing = torch.zeros(network.model.config.hidden_size, device=network.device)
+    rows = [
+        torch.stack(sums[number]).sum(dim=0) / counts[number] if number in sums else nothing
+        for number in range(len(pieces))
+    ]
+    vectors = torch.stack(rows) if rows else nothing[None][:0]
     return torch.nn.functional.normalize(vectors) if unit else vectors
 
 
@@ -84,6 +93,8 @@ def read_pooling(folder: Path) -> tuple[int, bool, bool] | None:
         ways = {"mean_tokens" if mode == "mean" else "cls_token" if mode == "cls" else mode}
     if ways not in ({"mean_tokens"}, {"cls_token"}):
         return None
+    if prompted(folder):
+        return None
     room, lower = 10**9, False
     if (folder / "sentence_bert_config.json").is_file():
         limits = json.loads((folder / "sentence_bert_config.json").read_text())
@@ -91,6 +102,12 @@ def read_pooling(folder: Path) -> tuple[int, bool, bool] | None:
         if not isinstance(room, int) or room < 4:
             raise ValueError(f"max_seq_length is {room!r}")
     return None if lower else (room, ways == {"mean_tokens"}, kinds == POOLED)
+
+
+def prompted(folder: Path) -> bool:
+    """Whether sentence-transformers would put a prompt before every text."""
+    file = folder / "config_sentence_transformers.json"
+    return file.is_file() and json.loads(file.read_text()).get("default_prompt_name") is not None
 
 
 def sentence_transformer(folder: Path, device: str | None) -> Any:

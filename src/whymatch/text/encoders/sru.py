@@ -10,7 +10,8 @@ class Direction(nn.Module):
     f_t = σ(W_f x_t + v_f ⊙ c_{t-1} + b_f),  c_t = f_t ⊙ c_{t-1} + (1 − f_t) ⊙ W x_t,
     r_t = σ(W_r x_t + v_r ⊙ c_{t-1} + b_r),  h_t = r_t ⊙ c_t + (1 − r_t) ⊙ W_h x_t,
 
-    where W_h x_t is x_t itself if input and state have the same size.
+    where W_h x_t is x_t itself if input and state have the same size. (The published package also takes half of x_t
+    where the input of a layer of two directions is as large as both states; here that input is projected.)
     """
 
     def __init__(self, inputs: int, hidden: int) -> None:

@@ -30,10 +30,12 @@ class WordEncoder:
         if not 0 <= self.layer <= layers:
             raise ValueError(f"{model} has layers 0 (its input) to {layers}, got {layer}.")
         self.name = f"{model}, layer {self.layer}"
+        self.size = int(self.network.model.config.hidden_size)
 
     def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         distinct = list(dict.fromkeys(texts))
-        encoded = dict(zip(distinct, self.subwords(distinct), strict=True))
+        with torch.no_grad():
+            encoded = dict(zip(distinct, self.subwords(distinct), strict=True))
         return [self.pool(*encoded[text], some) for text, some in zip(texts, spans, strict=True)]
 
     def subwords(self, texts: Sequence[str]) -> list[tuple[Tensor, list[tuple[int, int]]]]:
@@ -46,10 +48,13 @@ class WordEncoder:
             for start, first, last in overlapping(len(tokens), self.network.fits):
                 windows.append(self.network.window(tokens[start : start + self.network.fits]))
                 places.append((number, slice(shift + first - start, shift + last - start)))
-        parts: list[list[Tensor]] = [[torch.zeros(0, self.network.model.config.hidden_size)] for _ in texts]
-        for (number, taken), states in zip(places, self.network.states(windows, self.layer), strict=True):
-            parts[number].append(states[taken].float().cpu())
-        return [(torch.cat(some), offsets) for some, offsets in zip(parts, tokenized["offset_mapping"], strict=True)]
+        parts: dict[int, dict[int, Tensor]] = {number: {} for number in range(len(texts))}
+        for place, states in self.network.states(windows, self.layer):
+            number, taken = places[place]
+            parts[number][place] = states[taken].cpu()
+        none = torch.zeros(0, self.size)
+        joined = [torch.cat([none, *(found[place] for place in sorted(found))]) for found in parts.values()]
+        return list(zip(joined, tokenized["offset_mapping"], strict=True))
 
     @staticmethod
     def pool(vectors: Tensor, offsets: list[tuple[int, int]], spans: Sequence[Span]) -> Tensor:

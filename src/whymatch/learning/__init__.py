@@ -1,0 +1,1 @@
+"""Losses, one training loop, and checkpoints."""

@@ -1,0 +1,60 @@
+"""What the ranker and the classifier share: texts in, costs and weights of their pairs of spans out, with gradients."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from whymatch.matching.costs import Cost, cosine_distance
+from whymatch.matching.rules import Rule
+from whymatch.text.document import Document
+from whymatch.text.spans import Span
+
+
+class Learner(Protocol):
+    """An encoder that can learn: a module whose `states` are as `encode`, with gradients."""
+
+    size: int
+    name: str
+    contextual: bool
+
+    def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]: ...
+
+    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]: ...
+
+
+class Matched(NamedTuple):
+    """A padded batch of pairs: vectors, costs, weights and the score that the weights give."""
+
+    left: Tensor
+    right: Tensor
+    cost: Tensor
+    weights: Tensor
+    sizes: Tensor
+    score: Tensor
+
+
+class Matcher(nn.Module):
+    """Encodes, compares and weighs pairs of texts."""
+
+    def __init__(self, encoder: Learner, rule: Rule, cost: Cost = cosine_distance) -> None:
+        super().__init__()
+        if cost.of_all:
+            raise ValueError(f"A model is trained on padded batches, and {cost.name} looks at every span of a pair.")
+        self.encoder = encoder
+        self.rule = rule
+        self.cost = cost
+
+    def forward(self, pairs: Sequence[tuple[Document, Document]]) -> Matched:
+        distinct = list(dict.fromkeys(text for pair in pairs for text in pair))
+        states = self.encoder.states([text.text for text in distinct], [text.spans for text in distinct])
+        vectors = dict(zip(distinct, states, strict=True))
+        left, right = (
+            nn.utils.rnn.pad_sequence([vectors[pair[side]] for pair in pairs], batch_first=True) for side in (0, 1)
+        )
+        sizes = torch.tensor([[len(a), len(b)] for a, b in pairs])
+        cost = self.cost(left, right)
+        weights = self.rule.weights(cost, sizes)
+        score = (weights * (self.rule.zero(self.cost.neutral) - cost)).sum(dim=(1, 2))
+        return Matched(left, right, cost, weights, sizes, score)

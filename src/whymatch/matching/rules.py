@@ -1,0 +1,76 @@
+"""How costs become weights of pairs: by transport, or by the paper's attention baselines."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor
+
+from whymatch.matching.attention import Normaliser, active, attention, entmax15, sparsemax
+from whymatch.transport.constraints import Constraint, UpTo, fitted
+from whymatch.transport.entropic import Temperature
+from whymatch.transport.exact import solve
+from whymatch.transport.sinkhorn import sinkhorn
+
+NORMALISERS: dict[str, Normaliser] = {"softmax": torch.softmax, "sparsemax": sparsemax, "entmax15": entmax15}
+
+
+class Rule(Protocol):
+    """Weights (batch, n, m), of total 1 or less, from padded costs (batch, n, m) and sizes (batch, 2)."""
+
+    def weights(self, cost: Tensor, sizes: Tensor) -> Tensor: ...
+
+    def zero(self, neutral: float) -> float:
+        """The cost at which a pair adds nothing to the score."""
+
+
+@dataclass(frozen=True)
+class Transport:
+    """The optimal plan, k clipped where a text is short. `smooth` gives it a derivative, `soft` makes it entropic."""
+
+    constraint: Constraint
+    smooth: Temperature | None = None
+    soft: bool = False
+
+    def weights(self, cost: Tensor, sizes: Tensor) -> Tensor:
+        groups: dict[Constraint, list[int]] = defaultdict(list)
+        for number, (n, m) in enumerate(sizes.tolist()):
+            fits = fitted(self.constraint, n, m)
+            if fits is not None:  # a text without spans has no links
+                groups[fits].append(number)
+        if len(groups) == 1 and len(next(iter(groups.values()))) == len(cost):
+            return self.plan(cost, next(iter(groups)), sizes)
+        plan = torch.zeros_like(cost)
+        for constraint, numbers in groups.items():
+            rows = torch.tensor(numbers, device=cost.device)
+            plan = plan.index_copy(0, rows, self.plan(cost[rows], constraint, sizes[numbers]))
+        return plan
+
+    def plan(self, cost: Tensor, constraint: Constraint, sizes: Tensor) -> Tensor:
+        if self.soft:
+            return sinkhorn(cost, constraint, self.smooth or Temperature(), sizes=sizes).plan
+        return solve(cost, constraint, sizes=sizes, smooth=self.smooth, strict=False).plan
+
+    def zero(self, neutral: float) -> float:
+        return self.constraint.below if isinstance(self.constraint, UpTo) else neutral
+
+
+@dataclass(frozen=True)
+class Attend:
+    """Attention in both directions, half of the weight each; only what is active, if told."""
+
+    temperature: float = 1.0
+    normaliser: Literal["softmax", "sparsemax", "entmax15"] = "softmax"
+    active_only: bool = False
+
+    def weights(self, cost: Tensor, sizes: Tensor) -> Tensor:
+        found = attention(cost, temperature=self.temperature, normaliser=NORMALISERS[self.normaliser], sizes=sizes)
+        n, m = (sizes.to(cost).clamp(min=1)[:, side, None, None] for side in (0, 1))
+        weights = found.to_right / (2 * n) + found.to_left / (2 * m)
+        if not self.active_only:
+            return weights
+        return weights * (active(found.to_right, sizes=sizes) | active(found.to_left, sizes=sizes))
+
+    def zero(self, neutral: float) -> float:
+        return neutral

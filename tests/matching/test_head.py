@@ -1,0 +1,84 @@
+"""A head reads the pairs that carry weight, and nothing else."""
+
+import pytest
+import torch
+
+import whymatch as wm
+from whymatch.matching.costs import cosine_distance
+from whymatch.matching.head import Head
+from whymatch.matching.rules import Attend, Rule, Transport
+
+RULES: list[Rule] = [
+    Transport(wm.Exactly(2)),
+    Transport(wm.Exactly(9)),
+    Transport(wm.OneTo(1)),
+    Transport(wm.OneTo(2)),
+    Transport(wm.UpTo(1, below=0.8)),
+    Transport(wm.UpTo(2, below=-9.0)),
+]
+
+
+def problem(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    left, right = torch.randn(3, 5, 8, generator=generator), torch.randn(3, 7, 8, generator=generator)
+    return left, right, torch.tensor([[5, 7], [2, 6], [5, 1]])
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_vectors_without_weight_may_hold_anything(rule: Rule) -> None:
+    left, right, sizes = problem()
+    weights = rule.weights(cosine_distance(left, right), sizes)
+    head = Head(8, 3).eval()
+    expected = head(left, right, weights)
+    for junk in (torch.nan, torch.inf, 1e30):
+        blank_left = left.masked_fill((weights.sum(dim=2) == 0)[..., None], junk)
+        blank_right = right.masked_fill((weights.sum(dim=1) == 0)[..., None], junk)
+        assert torch.equal(head(blank_left, blank_right, weights), expected)
+
+
+@pytest.mark.parametrize("rule", [*RULES, Transport(wm.Balanced()), Attend(), Attend(0.1, "sparsemax")], ids=str)
+def test_learning_and_predicting_compute_the_same(rule: Rule) -> None:
+    left, right, sizes = problem()
+    weights = rule.weights(cosine_distance(left, right), sizes)
+    head = Head(8, 3, dropout=0.0)
+    torch.testing.assert_close(head.train()(left, right, weights), head.eval()(left, right, weights))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [*RULES[:4], Transport(wm.Balanced()), Attend(), Attend(0.1), Attend(1.0, "sparsemax"), Attend(1.0, "entmax15")],
+    ids=str,
+)
+def test_weights_add_up_to_one_and_padding_gets_none(rule: Rule) -> None:
+    left, right, sizes = problem()
+    weights = rule.weights(cosine_distance(left, right), sizes)
+    torch.testing.assert_close(weights.sum(dim=(1, 2)), torch.ones(3))
+    for (n, m), some in zip(sizes.tolist(), weights, strict=True):
+        assert some[n:].abs().sum() == 0
+        assert some[:, m:].abs().sum() == 0
+
+
+def test_k_is_clipped_for_each_pair_alone() -> None:
+    left, right, sizes = problem()
+    weights = Transport(wm.Exactly(4)).weights(cosine_distance(left, right), sizes)
+    assert (weights > 0).sum(dim=(1, 2)).tolist() == [4, 2, 1]
+    empty = Transport(wm.Exactly(4)).weights(cosine_distance(left, right), torch.tensor([[5, 7], [0, 6], [5, 0]]))
+    assert (empty > 0).sum(dim=(1, 2)).tolist() == [4, 0, 0]
+
+
+def test_every_pair_has_a_gradient_while_learning() -> None:
+    left, right, sizes = problem()
+    cost = cosine_distance(left, right).requires_grad_()
+    weights = Transport(wm.Exactly(2), smooth=wm.Temperature(0.1)).weights(cost, sizes)
+    head = Head(8, 3, dropout=0.0).train()
+    (gradient,) = torch.autograd.grad(head(left, right, weights).square().sum(), cost)
+    assert (gradient[0] != 0).sum() > 30
+    assert gradient[1, 2:].abs().sum() == 0
+
+
+def test_active_alignments_alone_are_fewer_and_weigh_less() -> None:
+    left, right, sizes = problem()
+    cost = cosine_distance(left, right)
+    full, active = (Attend(0.05, active_only=only).weights(cost, sizes) for only in (False, True))
+    assert ((active == 0) | (active == full)).all()
+    assert 0 < (active > 0).sum() < (full > 0).sum()
