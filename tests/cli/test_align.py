@@ -136,7 +136,7 @@ def test_the_table_shows_the_links_what_is_left_over_and_the_certificate(
         (["--constraint", "exactly:1"], Exactly(1)),
         (["--constraint", "exactly:2"], Exactly(2)),
         (["--constraint", "up-to:2", "--below", "0.95"], UpTo(2, below=0.95)),
-        (["--constraint", "up-to:1", "--below", "-5"], UpTo(1, below=-5)),
+        (["--constraint", "up-to:1", "--below", "0.1"], UpTo(1, below=0.1)),
         (["--constraint", "one-to:2"], OneTo(2)),
         (["--constraint", "balanced"], Balanced()),
     ],

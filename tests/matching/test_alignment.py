@@ -97,7 +97,7 @@ def test_a_token_is_in_a_range_if_any_of_it_is_in_the_span(text: str, data: st.D
     [
         (Certificate(1, 0.0, 0.25, False), "1 link; optimal"),
         (Certificate(2, 1e-17, 0.25, True), "fewer than asked"),
-        (Certificate(2, 0.0, 0.25, False), "falls by 0.25 or more"),
+        (Certificate(2, 0.0, 0.25, False), "the next best one scores 0.25 less"),
         (Certificate(2, 0.0, 0.0, False), "another alignment scores the same"),
         (Certificate(2, 0.0, math.inf, False), "there is no other"),
         (Certificate(0, 0.0, math.inf, False), "no pair is close enough"),

@@ -49,7 +49,7 @@ MARKUP = [
 CONSTRAINTS: list[wm.Constraint] = [
     wm.UpTo(1, below=0.9),
     wm.UpTo(2, below=1.5),
-    wm.UpTo(1, below=-1),
+    wm.UpTo(1, below=1e-6),
     wm.Exactly(1),
     wm.Balanced(),
 ]

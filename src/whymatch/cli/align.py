@@ -35,14 +35,16 @@ def add_to(verbs: Any) -> None:
         metavar="C",
         help="exactly:2, up-to:1, one-to:2 or balanced (default: up-to:1, calibrated threshold)",
     )
-    parser.add_argument("--below", type=float, metavar="COST", help="the cost under which up-to links spans")
+    parser.add_argument("--below", type=float, metavar="X", help="with up-to: link only pairs that cost less than X")
     parser.add_argument("--clip", action="store_true", help="with --pairs: make k smaller where a text is short")
     parser.add_argument("--spans", default="sentence", help="sentence (default), word, paragraph, line or punkt")
     parser.add_argument(
         "--encoder", metavar="MODEL", help="a model's folder or name, or word vectors (default: MiniLM)"
     )
     parser.add_argument("--layer", type=int, help="with --spans word: the layer of the model (default: the middle)")
-    parser.add_argument("--cost", help="cosine (default), calibrated (default for words), dot, euclidean, …")
+    parser.add_argument(
+        "--cost", metavar="NAME", help="cosine (default), calibrated (default for words), dot, euclidean"
+    )
     parser.add_argument("--html", type=Path, metavar="F", help="write the picture as a web page")
     parser.add_argument("--figure", type=Path, metavar="F", help="write the picture as .svg, .pdf or .png")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def add_to(verbs: Any) -> None:
     """Adds the verb to the command line."""
-    parser = verbs.add_parser("reproduce", help="the paper's tables and figures")
+    parser = verbs.add_parser("reproduce", help="the paper's figure 5: every method on a synthetic problem")
     parser.add_argument("what", choices=["heatmap"], help="heatmap: every method on one synthetic 30 × 20 problem")
     parser.add_argument("--picture", type=Path, default=Path("heatmap.png"), help="where to write the picture")
     parser.set_defaults(run=run)

@@ -55,6 +55,9 @@ class Aligner:
     Sentences are encoded alone by MiniLM and compared by cosine distance. Words are encoded in context, by a middle
     layer of it, and compared by calibrated cosine. `order` is the price of links out of order, `below` the cost under
     which spans match if no constraint is given.
+
+    `split` is sentence, word, paragraph, line, punkt or a function of a text; `encode` a model's name or folder, a file
+    of word vectors, or an encoder; `cost` cosine, calibrated, dot, euclidean or another key of `COSTS`, or a `Cost`.
     """
 
     def __init__(
@@ -75,10 +78,13 @@ class Aligner:
             raise ValueError(f"Costs are {', '.join(COSTS)} or a Cost, got {cost!r}.")
         self.cost = COSTS[cost] if isinstance(cost, str) else cost or (calibrated() if of_words else cosine_distance)
         self.order = order if order is not None else ORDER if of_words and self.cost == calibrated() else 0.0
-        self.below = below
-        if below is None:
-            self.below = THRESHOLDS.get((self.encoder.name, self.cost.name, self.order))
+        self.threshold = THRESHOLDS.get((self.encoder.name, self.cost.name, self.order))
+        self.below = self.threshold if below is None else below
         self.limit = limit
+
+    def __repr__(self) -> str:
+        name = getattr(self.split, "__name__", repr(self.split))
+        return f"Aligner({name}, {self.encoder.name}, {self.cost.name})"
 
     @property
     def zooms(self) -> bool:
@@ -114,6 +120,10 @@ class Aligner:
         """As `align_many`, but a pair that cannot be aligned gives its error and changes nothing for the others."""
         wanted = self.default() if constraint is None else constraint
         check_constraint(wanted)
+        if isinstance(wanted, UpTo) and wanted.below <= self.cost.least:
+            known = f", such as {self.threshold:g}" if self.threshold else ""
+            reason = f"no pair has a {self.cost.name} below {wanted.below:g}"
+            raise ValueError(f"{wanted} links nothing: {reason}. Give a larger one{known}.")
         outcomes: list[Any] = [self.split_pair(pair, wanted, clip) for pair in pairs]
         ready = [number for number, found in enumerate(outcomes) if isinstance(found, Task)]
         vectors = self.vectors([text for number in ready for text in outcomes[number].texts])
@@ -136,7 +146,7 @@ class Aligner:
     def default(self) -> UpTo:
         """What is used without a constraint."""
         if self.below is None:
-            parts = f"{self.encoder.name} with {self.cost.name}"
+            parts = f"{self.encoder.name} with {self.cost.name} and order {self.order:g}"
             advice = "Give a constraint, or Aligner(below=…): the cost under which spans match."
             raise ValueError(f"No threshold is known for {parts}. {advice}")
         return UpTo(1, below=self.below)
@@ -144,10 +154,9 @@ class Aligner:
     def split_pair(self, pair: Any, wanted: Constraint, clip: bool) -> "Task | ValueError":
         """Both texts split, with the constraint that fits them, or what is wrong."""
         try:
-            left, right = pair
-            left, right = (
-                document(text, self.split, limit=self.limit, separator=self.separator) for text in (left, right)
-            )
+            if isinstance(pair, str) or len(pair) != 2:
+                raise TypeError(f"A pair is (left, right), got {pair!r:.60}.")
+            left, right = (document(text, self.split, limit=self.limit, separator=self.separator) for text in pair)
         except (ValueError, TypeError) as error:
             return ValueError(str(error))
         sizes = len(left), len(right)

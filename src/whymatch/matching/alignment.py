@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Side: TypeAlias = Literal["left", "right"]
 FORMAT = 1
+ROUNDING = 1e-9  # a gap that is not worth saying
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,8 @@ class Certificate:
     def __str__(self) -> str:
         links = "1 link" if self.links == 1 else f"{self.links} links"
         clipped = ", fewer than asked because a text is short" if self.clipped else ""
-        proof = f"optimal: no alignment under this constraint scores higher (gap {max(self.gap, 0):.1g})"
+        within = "" if self.gap <= ROUNDING else f" by more than {self.gap:.1g}"
+        proof = f"optimal: no alignment under this constraint scores higher{within}"
         if self.margin is None:
             clear = "how close the next best comes was not computed"
         elif self.margin == float("inf"):
@@ -67,7 +69,7 @@ class Certificate:
         elif self.margin == 0:
             clear = "another alignment scores the same"
         else:
-            clear = f"without any one of its links the score falls by {self.margin:.2g} or more"
+            clear = f"the next best one scores {self.margin:.2g} less"
         return f"{links}{clipped}; {proof}; {clear}."
 
 
@@ -96,7 +98,7 @@ class Unmatched(NamedTuple):
     right: tuple[Span, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Alignment:
     """Which spans of two texts match. Strongest link first; 0 is the score of texts with nothing in common."""
 
@@ -113,8 +115,11 @@ class Alignment:
     contextual: bool
     """Whether a span's vector or its costs depend on text beyond the span."""
     certificate: Certificate
-    path: tuple[Step, ...] = field(repr=False)
-    aligner: "Aligner | None" = field(default=None, repr=False, compare=False)
+    path: tuple[Step, ...]
+    aligner: "Aligner | None" = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        return f"Alignment(score={self.score:.3f}, links={len(self.links)}, constraint={self.constraint})"
 
     @property
     def zero(self) -> float:
@@ -153,6 +158,8 @@ class Alignment:
         """The words inside one link: an alignment of its two spans by an aligner of words, the default one if none."""
         from whymatch.matching.aligner import default_words
 
+        if not isinstance(link, Link | int):
+            raise TypeError(f"zoom takes a link, or its place in links, got {type(link).__name__}.")
         if isinstance(link, int):
             if not -len(self.links) <= link < len(self.links):
                 raise ValueError(f"There is no link {link}: this alignment has {len(self.links)}, counted from 0.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 import torch
 from torch import Tensor
@@ -11,13 +12,14 @@ from torch import Tensor
 class Cost:
     """A cost of left vectors (…, n, d) with right vectors (…, m, d), and what two spans with nothing in common cost.
 
-    `of_all` says that the cost of a pair depends on the other spans too.
+    `of_all` says that the cost of a pair depends on the other spans too, `least` what no pair costs less than.
     """
 
     name: str
     neutral: float
     between: Callable[[Tensor, Tensor], Tensor] = field(repr=False, compare=False)
     of_all: bool = False
+    least: float = -inf  # no pair costs less
 
     def __call__(self, left: Tensor, right: Tensor) -> Tensor:
         if left.ndim < 2 or left.ndim != right.ndim or left.shape[-1] != right.shape[-1]:
@@ -42,13 +44,13 @@ def distance(left: Tensor, right: Tensor) -> Tensor:
     return torch.cdist(left, right, compute_mode="donot_use_mm_for_euclid_dist")
 
 
-cosine_distance = Cost("cosine distance", 1.0, lambda x, y: 1 - inner(unit(x), unit(y)))
+cosine_distance = Cost("cosine distance", 1.0, lambda x, y: 1 - inner(unit(x), unit(y)), least=0.0)
 negative_cosine = Cost("negative cosine", 0.0, lambda x, y: -inner(unit(x), unit(y)))
 dot = Cost("dot product", 0.0, lambda x, y: -inner(x, y))
 scaled_dot = Cost("scaled dot product", 0.0, lambda x, y: -inner(x, y) / x.shape[-1] ** 0.5)
 # Neutral for vectors of length 1: the distance of two that are orthogonal.
-euclidean = Cost("Euclidean distance", 2**0.5, distance)
-squared_euclidean = Cost("squared Euclidean distance", 2.0, lambda x, y: distance(x, y).square())
+euclidean = Cost("Euclidean distance", 2**0.5, distance, least=0.0)
+squared_euclidean = Cost("squared Euclidean distance", 2.0, lambda x, y: distance(x, y).square(), least=0.0)
 
 
 def calibrated(temperature: float = 0.08) -> Cost:
@@ -62,7 +64,7 @@ def calibrated(temperature: float = 0.08) -> Cost:
         similarity = inner(unit(left), unit(right)) / temperature
         return 1 - (0.5 * (similarity.log_softmax(dim=-1) + similarity.log_softmax(dim=-2))).exp()
 
-    return Cost(f"calibrated cosine (temperature {temperature:g})", 1.0, between, of_all=True)
+    return Cost(f"calibrated cosine (temperature {temperature:g})", 1.0, between, of_all=True, least=0.0)
 
 
 COSTS = {

@@ -44,6 +44,10 @@ class Document:
         """The text of each span."""
         return [self.text[start:end] for start, end in self.spans]
 
+    def __getitem__(self, span: Span) -> str:
+        """The text of a span."""
+        return self.text[span.start : span.end]
+
     def __len__(self) -> int:
         return len(self.spans)
 

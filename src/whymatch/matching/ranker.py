@@ -1,0 +1,87 @@
+"""Ranks documents by the score of their alignment with a query."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from whymatch.matching.aligner import Aligner, Text
+from whymatch.matching.costs import Cost, cosine_distance
+from whymatch.matching.model import Learner, Matcher
+from whymatch.matching.rules import Transport
+from whymatch.transport.constraints import Constraint
+
+
+class Ranker(Matcher):
+    """A document ranks by what its links with the query are worth, and by nothing else.
+
+    Untrained with any encoder that learns; `whymatch.learning` trains it.
+    """
+
+    kind = "ranker"
+
+    def __init__(
+        self, encoder: Learner, constraint: Constraint, cost: Cost = cosine_distance, *, split: str = "sentence"
+    ) -> None:
+        super().__init__(encoder, Transport(constraint), cost)
+        self.constraint = constraint
+        self.split = split
+        self.calibration: tuple[float, float] | None = None
+
+    @property
+    def aligner(self) -> Aligner:
+        return Aligner(self.split, self.encoder, self.cost)
+
+    def rank(self, query: Text, documents: Sequence[Text], top_k: int | None = None) -> list[dict[str, Any]]:
+        """The best documents, best first, as sentence-transformers' `CrossEncoder.rank` gives them, with their links.
+
+        k is clipped where a text is short. After `calibrate` each has the probability that it matches, too.
+        """
+        alignments = self.aligner.align_many([(query, text) for text in documents], self.constraint, clip=True)
+        order = sorted(range(len(documents)), key=lambda number: (-alignments[number].score, number))
+        return [
+            {
+                "corpus_id": number,
+                "score": alignments[number].score,
+                "text": documents[number],
+                "links": alignments[number].links,
+                **({} if self.calibration is None else {"probability": self.probability(alignments[number].score)}),
+            }
+            for number in order[:top_k]
+        ]
+
+    def calibrate(self, scores: Sequence[float], matches: Sequence[bool]) -> None:
+        """Learns from validation pairs what a score means: a logistic curve, by maximum likelihood."""
+        if len(scores) != len(matches) or len(set(map(bool, matches))) < 2:
+            raise ValueError("Calibration needs scores of pairs that match and of pairs that do not.")
+        self.calibration = logistic(torch.tensor(scores).double(), torch.tensor(matches).double())
+
+    def probability(self, score: float) -> float:
+        """The chance that two texts with this score match."""
+        if self.calibration is None:
+            raise ValueError("This ranker is not calibrated: call calibrate with scores of validation pairs first.")
+        slope, offset = self.calibration
+        return torch.tensor(slope * score + offset).sigmoid().item()
+
+    def matches(self, score: float) -> bool:
+        """Whether two texts with this score more likely match than not."""
+        return self.probability(score) > 0.5
+
+
+def logistic(scores: Tensor, targets: Tensor, ridge: float = 1e-3) -> tuple[float, float]:
+    """Slope and offset of the logistic curve through 0/1 targets, by Newton's method, with a ridge on the slope."""
+    centre, spread = scores.mean(), scores.std().clamp(min=1e-12)
+    inputs = torch.stack([(scores - centre) / spread, torch.ones_like(scores)], dim=1)
+    penalty = torch.diag(torch.tensor([ridge, 0.0], dtype=torch.float64)) * len(scores)
+    weights = torch.zeros(2, dtype=torch.float64)
+    for _ in range(100):
+        chance = (inputs @ weights).sigmoid()
+        gradient = inputs.T @ (chance - targets) + penalty @ weights
+        curvature = inputs.T @ (inputs * (chance * (1 - chance))[:, None]) + penalty
+        step = torch.linalg.solve(curvature, gradient)
+        weights = weights - step * min(1.0, 5.0 / float(step.norm().clamp(min=1e-12)))
+        if step.norm() < 1e-10:
+            break
+    slope = weights[0] / spread
+    return float(slope), float(weights[1] - slope * centre)

@@ -1,0 +1,59 @@
+"""Matching tasks whose true links are planted: similar texts share signals in some spans, under larger noise."""
+
+from dataclasses import dataclass
+
+import torch
+
+import whymatch as wm
+from whymatch.text.document import Document, joined
+
+SPANS, LINKS, SIGNAL, NOISE = 6, 3, 8, 8
+SIZE = SIGNAL + 1 + NOISE
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A pair with its true links, an unrelated text, and whether the marks of linked spans agree."""
+
+    left: Document
+    similar: Document
+    dissimilar: Document
+    links: frozenset[tuple[int, int]]
+    agree: bool
+
+
+def planted(count: int, seed: int) -> tuple[list[Planted], wm.Precomputed]:
+    """Tasks, and the vectors of their pieces: a signal of length 1, a mark of 1/2 or −1/2, and noise of length 2."""
+    generator = torch.Generator().manual_seed(seed)
+    vectors: dict[str, torch.Tensor] = {}
+
+    def text(name: str, signals: torch.Tensor, marks: torch.Tensor) -> Document:
+        noise = 2 * torch.nn.functional.normalize(torch.randn(SPANS, NOISE, generator=generator))
+        pieces = [f"{name} {number}" for number in range(SPANS)]
+        vectors.update(zip(pieces, torch.cat([signals, marks[:, None] / 2, noise], dim=1), strict=True))
+        return joined(pieces)
+
+    def signals() -> torch.Tensor:
+        return torch.nn.functional.normalize(torch.randn(SPANS, SIGNAL, generator=generator))
+
+    def marks() -> torch.Tensor:
+        return 2.0 * torch.randint(0, 2, (SPANS,), generator=generator) - 1
+
+    tasks = []
+    for number in range(count):
+        left, right, of_left, of_right = signals(), signals(), marks(), marks()
+        i, j = (torch.randperm(SPANS, generator=generator)[:LINKS] for _ in range(2))
+        right[j] = left[i] + 0.1 * torch.randn(LINKS, SIGNAL, generator=generator)
+        agree = number % 2 == 0
+        of_right[j] = of_left[i] if agree else -of_left[i]
+        name = f"{seed}.{number}"
+        tasks.append(
+            Planted(
+                text(f"{name}.left", left, of_left),
+                text(f"{name}.similar", right, of_right),
+                text(f"{name}.dissimilar", signals(), marks()),
+                frozenset(zip(i.tolist(), j.tolist(), strict=True)),
+                agree,
+            )
+        )
+    return tasks, wm.Precomputed(vectors)

@@ -1,0 +1,145 @@
+"""Training finds what was planted, and a run that is killed ends where an uninterrupted one does."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+import torch
+
+import whymatch as wm
+from tests.learning.planted import LINKS, SIZE, Planted, planted
+from whymatch.evaluation.rationales import f1
+from whymatch.learning.checkpoint import load_checkpoint
+from whymatch.learning.fit import Fitting, Schedule
+from whymatch.learning.losses import contrastive
+from whymatch.matching.ranker import Ranker
+from whymatch.matching.rules import Attend
+from whymatch.text.encoders.projected import Projected
+
+
+def ranker(encoder: wm.Precomputed) -> Ranker:
+    return Ranker(Projected(encoder, SIZE), wm.Exactly(LINKS), split="line")
+
+
+def hinge(model: Ranker, tasks: Sequence[Planted]) -> torch.Tensor:
+    pairs = [(task.left, text) for task in tasks for text in (task.similar, task.dissimilar)]
+    scores = model(pairs).score.view(-1, 2)
+    return contrastive(scores[:, 0], scores[:, 1:], margin=0.5)
+
+
+def wins(model: Ranker, tasks: Sequence[Planted]) -> float:
+    pairs = [(task.left, text) for task in tasks for text in (task.similar, task.dissimilar)]
+    scores = model(pairs).score.view(-1, 2)
+    return (scores[:, 0] - scores[:, 1]).mean().item()
+
+
+def found_links(model: Ranker, tasks: Sequence[Planted]) -> float:
+    alignments = model.aligner.align_many([(task.left, task.similar) for task in tasks], wm.Exactly(LINKS))
+    return fmean(f1({link.at for link in why.links}, task.links) for why, task in zip(alignments, tasks, strict=True))
+
+
+def test_a_trained_ranker_finds_links_that_it_never_saw_and_attention_does_not() -> None:
+    tasks, encoder = planted(460, seed=0)
+    train, validation, test = tasks[:340], tasks[340:400], tasks[400:]
+    model = ranker(encoder)
+    before = found_links(model, test)
+    schedule = Schedule(15, rate=0.03)
+    Fitting[Planted](model, lambda some: hinge(model, some), lambda: wins(model, validation), schedule).run(train)
+    assert before < 0.6
+    assert found_links(model, test) >= 0.95
+
+    other = ranker(encoder)
+    other.rule = Attend()
+    Fitting[Planted](other, lambda some: hinge(other, some), lambda: wins(other, validation), schedule).run(train)
+    with torch.no_grad():
+        weights = other([(task.left, task.similar) for task in test]).weights
+    best = weights.flatten(1).topk(LINKS).indices
+    width = weights.shape[2]
+    guesses = [{(int(at) // width, int(at) % width) for at in row} for row in best]
+    assert fmean(f1(guess, task.links) for guess, task in zip(guesses, test, strict=True)) < 0.95
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from tests.learning.planted import planted
+from tests.learning.test_fit import hinge, ranker, wins
+from whymatch.learning.fit import Fitting, Schedule
+import os, signal
+tasks, encoder = planted(60, seed=1)
+model = ranker(encoder)
+model.encoder.dropout.p = 0.2
+stop = int(sys.argv[2])
+def loss(some):
+    if run.step == stop:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return hinge(model, some)
+run = Fitting(model, loss, lambda: wins(model, tasks[40:]), Schedule(4, 8, every=2), Path(sys.argv[1]))
+run.run(tasks[:40], resume=True)
+"""
+
+
+def weights_of(folder: Path, *, stops: Sequence[int]) -> dict[str, torch.Tensor]:
+    for stop in stops:
+        ran = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(stop)], check=False, capture_output=True)
+        assert ran.returncode == (0 if stop < 0 else -9), ran.stderr.decode()
+    found = load_checkpoint(folder / "checkpoints")
+    assert found is not None
+    return found[0]
+
+
+def test_a_killed_run_ends_with_the_weights_of_one_that_was_not(tmp_path: Path) -> None:
+    whole = weights_of(tmp_path / "whole", stops=[-1])
+    killed = weights_of(tmp_path / "killed", stops=[4, 9, -1])
+    assert whole.keys() == killed.keys()
+    assert all(torch.equal(whole[name], killed[name]) for name in whole)
+
+
+def quick(folder: Path | None, epochs: int = 2, *, resume: bool = False) -> Fitting[Planted]:
+    tasks, encoder = planted(24, seed=2)
+    model = ranker(encoder)
+    run = Fitting[Planted](
+        model, lambda some: hinge(model, some), lambda: wins(model, tasks[16:]), Schedule(epochs, 8), folder
+    )
+    run.run(tasks[:16], resume=resume)
+    return run
+
+
+def test_a_damaged_checkpoint_is_left_aside_for_the_one_before_it(tmp_path: Path) -> None:
+    quick(tmp_path)
+    last = sorted((tmp_path / "checkpoints").glob("step-*"))[-1]
+    with (last / "tensors.safetensors").open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"\x07")
+    found = load_checkpoint(tmp_path / "checkpoints")
+    assert found is not None
+    _, state, complaints = found
+    assert state["epoch"] == 1
+    assert last.name in complaints[0]
+    for path in (tmp_path / "checkpoints").glob("step-*"):
+        (path / "state.json").write_text("{")
+    with pytest.raises(ValueError, match=r"No checkpoint in .* can be read"):
+        load_checkpoint(tmp_path / "checkpoints")
+
+
+def test_what_was_measured_is_on_disk(tmp_path: Path) -> None:
+    quick(tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [row["epoch"] for row in rows if "epoch" in row] == [1, 2]
+
+
+def test_bad_runs_are_refused_in_words() -> None:
+    tasks, encoder = planted(4, seed=3)
+    model = ranker(encoder)
+    with pytest.raises(ValueError, match="training split is empty"):
+        Fitting[Planted](model, lambda some: hinge(model, some), lambda: 0.0).run([])
+    with pytest.raises(ValueError, match="The loss is nan at step 1"):
+        Fitting[Planted](model, lambda some: hinge(model, some) * torch.nan, lambda: 0.0).run(tasks)
+    with pytest.raises(ValueError, match="validation score is NaN"):
+        Fitting[Planted](model, lambda some: hinge(model, some), lambda: float("nan")).run(tasks)
+    with pytest.raises(ValueError, match=r"Schedule\(epochs=0\)"):
+        Schedule(epochs=0)
