@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from whymatch.matching.aligner import Aligner
     from whymatch.matching.alignment import Alignment, Link
+    from whymatch.matching.classifier import Classifier
     from whymatch.matching.costs import Cost
+    from whymatch.matching.ranker import Ranker
+    from whymatch.matching.rules import Attend, Transport
     from whymatch.text.document import Document
     from whymatch.text.encoders.precomputed import Precomputed
+    from whymatch.text.encoders.projected import Projected
     from whymatch.text.encoders.recurrent import RecurrentEncoder
     from whymatch.text.encoders.sentence import SentenceEncoder
     from whymatch.text.encoders.word import WordEncoder
@@ -31,6 +35,11 @@ HOMES = {
     "Aligner": "matching.aligner",
     "Alignment": "matching.alignment",
     "Link": "matching.alignment",
+    "Classifier": "matching.classifier",
+    "Ranker": "matching.ranker",
+    "Projected": "text.encoders.projected",
+    "Transport": "matching.rules",
+    "Attend": "matching.rules",
     "Cost": "matching.costs",
     "Document": "text.document",
     "Span": "text.spans",
@@ -60,7 +69,9 @@ HOMES = {
 __all__ = [
     "Aligner",
     "Alignment",
+    "Attend",
     "Balanced",
+    "Classifier",
     "Constraint",
     "Cost",
     "Document",
@@ -70,12 +81,15 @@ __all__ = [
     "OneTo",
     "Path",
     "Precomputed",
+    "Projected",
+    "Ranker",
     "RecurrentEncoder",
     "SentenceEncoder",
     "Solution",
     "Span",
     "Status",
     "Temperature",
+    "Transport",
     "UpTo",
     "WordEncoder",
     "augmented",

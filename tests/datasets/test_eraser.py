@@ -79,6 +79,9 @@ def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, bad: dict[str, Any]
 
 
 def test_another_layout_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no docs folder"):
+        list(read_eraser(tmp_path, "val"))
+    write(tmp_path, [row()])
     with pytest.raises(ValueError, match=r"no val\.jsonl"):
         list(read_eraser(tmp_path, "val"))
 

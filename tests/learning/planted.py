@@ -23,14 +23,14 @@ class Planted:
 
 
 def planted(count: int, seed: int) -> tuple[list[Planted], wm.Precomputed]:
-    """Tasks, and the vectors of their pieces: a signal of length 1, a mark of 1/2 or −1/2, and noise of length 2."""
+    """Tasks, and the vectors of their pieces: a signal of length 1, a mark of 1/3 or −1/3, and noise of length 2."""
     generator = torch.Generator().manual_seed(seed)
     vectors: dict[str, torch.Tensor] = {}
 
     def text(name: str, signals: torch.Tensor, marks: torch.Tensor) -> Document:
         noise = 2 * torch.nn.functional.normalize(torch.randn(SPANS, NOISE, generator=generator))
         pieces = [f"{name} {number}" for number in range(SPANS)]
-        vectors.update(zip(pieces, torch.cat([signals, marks[:, None] / 2, noise], dim=1), strict=True))
+        vectors.update(zip(pieces, torch.cat([signals, marks[:, None] / 3, noise], dim=1), strict=True))
         return joined(pieces)
 
     def signals() -> torch.Tensor:

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -11,13 +11,14 @@ import pytest
 import torch
 
 import whymatch as wm
-from tests.learning.planted import LINKS, SIZE, Planted, planted
+from tests.learning.planted import LINKS, SIZE, SPANS, Planted, planted
 from whymatch.evaluation.rationales import f1
 from whymatch.learning.checkpoint import load_checkpoint
 from whymatch.learning.fit import Fitting, Schedule
 from whymatch.learning.losses import contrastive
+from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
-from whymatch.matching.rules import Attend
+from whymatch.matching.rules import Attend, Transport
 from whymatch.text.encoders.projected import Projected
 
 
@@ -143,3 +144,34 @@ def test_bad_runs_are_refused_in_words() -> None:
         Fitting[Planted](model, lambda some: hinge(model, some), lambda: float("nan")).run(tasks)
     with pytest.raises(ValueError, match=r"Schedule\(epochs=0\)"):
         Schedule(epochs=0)
+
+
+def test_a_trained_classifier_finds_links_that_it_never_saw_and_attention_does_not() -> None:
+    tasks, encoder = planted(1400, seed=0)
+    train, validation, test = tasks[:1000], tasks[1000:1200], tasks[1200:]
+    found = {}
+    for rule in (Transport(wm.Exactly(LINKS), wm.Temperature(0.05)), Attend()):
+        torch.manual_seed(0)
+        model = Classifier(Projected(encoder, SIZE), rule, ["no", "yes"], split="line", hidden=64, dropout=0.0)
+
+        def loss(some: Sequence[Planted], model: Classifier = model) -> torch.Tensor:
+            logits, _ = model.logits([(task.left, task.similar) for task in some])
+            return torch.nn.functional.cross_entropy(logits, torch.tensor([int(task.agree) for task in some]))
+
+        def quality(loss: Callable[[Sequence[Planted]], torch.Tensor] = loss) -> float:
+            return -loss(validation).item()
+
+        Fitting[Planted](model, loss, quality, Schedule(30, rate=0.03, warmup=100, patience=30)).run(train)
+        pairs = [(task.left, task.similar) for task in test]
+        right = [
+            one.label == ("yes" if task.agree else "no") for one, task in zip(model.predict(pairs), test, strict=True)
+        ]
+        with torch.no_grad():
+            best = model(pairs).weights.flatten(1).topk(LINKS).indices.tolist()
+        links = [
+            f1({(at // SPANS, at % SPANS) for at in row}, task.links) for row, task in zip(best, test, strict=True)
+        ]
+        found[type(rule).__name__] = fmean(right), fmean(links)
+    assert found["Transport"][0] >= 0.97
+    assert found["Transport"][1] >= 0.95
+    assert found["Attend"][1] < 0.9

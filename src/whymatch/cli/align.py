@@ -121,23 +121,16 @@ def build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
 
 def parse(constraint: str | None, below: float | None) -> Any:
     """The constraint that a word such as exactly:2 names; a function of the threshold for up-to."""
-    from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
+    from whymatch.transport.constraints import UpTo, named_constraint
 
     if constraint is None:
         return None if below is None else lambda threshold: UpTo(1, below=threshold)
-    name, _, number = constraint.partition(":")
-    wrong = ValueError(f"Constraints are exactly:2, up-to:1, one-to:2 and balanced, got {constraint!r}.")
-    balanced = constraint == "balanced"
-    if not balanced and (name not in ("exactly", "up-to", "one-to") or not number.isdecimal()):
-        raise wrong
-    if below is not None and name != "up-to":
+    found = named_constraint(constraint, 0.0 if below is None else below)  # refused before a model is read
+    if isinstance(found, UpTo):
+        return lambda threshold: UpTo(found.k, below=threshold)
+    if below is not None:
         raise ValueError(f"--below goes with up-to, which links spans that cost less; got --constraint {constraint}.")
-    if balanced:
-        return Balanced()
-    if name == "up-to":
-        UpTo(int(number), below=0.0 if below is None else below)  # refuses wrong numbers before a model is read
-        return lambda threshold: UpTo(int(number), below=threshold)
-    return Exactly(int(number)) if name == "exactly" else OneTo(int(number))
+    return found
 
 
 def run_many(settings: argparse.Namespace) -> int:

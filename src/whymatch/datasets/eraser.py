@@ -1,13 +1,12 @@
 """ERASER's layout: `{train,val,test}.jsonl` with queries and evidence, `docs/` with a sentence a line."""
 
-import gzip
-import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from whymatch.datasets.jsonl import rows
 from whymatch.datasets.records import Pair
 from whymatch.text.document import Document, joined
 from whymatch.text.spans import Span, lines
@@ -19,15 +18,9 @@ def read_eraser(folder: str | Path, split: str) -> Iterator[Pair]:
     Right spans are the lines of the documents; the right rationale is the evidence, in ranges of tokens between blanks.
     """
     folder = Path(folder)
-    file = next((path for path in (folder / f"{split}.jsonl", folder / f"{split}.jsonl.gz") if path.is_file()), None)
-    if file is None:
-        raise ValueError(f"{folder} has no {split}.jsonl or {split}.jsonl.gz: this is not ERASER's layout.")
-    with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as rows:
-        for number, row in enumerate(rows, start=1):
-            try:
-                yield read_row(folder, json.loads(row))
-            except (KeyError, TypeError, AttributeError, ValueError, OSError) as error:
-                raise ValueError(f"{file}, line {number}: {type(error).__name__}: {error}") from error
+    if not (folder / "docs").is_dir():
+        raise ValueError(f"{folder} has no docs folder: this is not ERASER's layout.")
+    return rows(folder, split, lambda row, name: read_row(folder, row))
 
 
 def read_row(folder: Path, row: dict[str, Any]) -> Pair:

@@ -16,3 +16,13 @@ class Pair:
     label: str | None = None
     left_rationale: tuple[Span, ...] | None = None
     right_rationale: tuple[Span, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Query:
+    """A text, the documents to be ranked for it, and which of them are similar to it."""
+
+    id: str
+    query: Document
+    documents: tuple[Document, ...]
+    relevant: tuple[bool, ...]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -13,6 +14,7 @@ from whymatch.matching.head import Head
 from whymatch.matching.model import Learner, Matched, Matcher
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import Document, document
+from whymatch.text.encoders import Encoder
 
 AT_ONCE = 256  # pairs in a batch of predictions
 
@@ -48,6 +50,22 @@ class Classifier(Matcher):
         self.labels = list(labels)
         self.split = split
         self.head = Head(encoder.size, len(labels), hidden, dropout)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Writes config.json and model.safetensors."""
+        from whymatch.matching.saving import save_pretrained
+
+        save_pretrained(self, folder)
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path, encoder: Encoder | None = None) -> "Classifier":
+        """What `save_pretrained` wrote; an encoder that was not written there is given."""
+        from whymatch.matching.saving import from_pretrained
+
+        model = from_pretrained(folder, encoder)
+        if not isinstance(model, cls):
+            raise ValueError(f"The model in {folder} is a {model.kind}, not a {cls.kind}.")
+        return model
 
     @property
     def aligner(self) -> Aligner:

@@ -1,6 +1,7 @@
 """Ranks documents by the score of their alignment with a query."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from whymatch.matching.aligner import Aligner, Text
 from whymatch.matching.costs import Cost, cosine_distance
 from whymatch.matching.model import Learner, Matcher
 from whymatch.matching.rules import Transport
+from whymatch.text.encoders import Encoder
 from whymatch.transport.constraints import Constraint
 
 
@@ -28,6 +30,22 @@ class Ranker(Matcher):
         self.constraint = constraint
         self.split = split
         self.calibration: tuple[float, float] | None = None
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Writes config.json and model.safetensors."""
+        from whymatch.matching.saving import save_pretrained
+
+        save_pretrained(self, folder)
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path, encoder: Encoder | None = None) -> "Ranker":
+        """What `save_pretrained` wrote; an encoder that was not written there is given."""
+        from whymatch.matching.saving import from_pretrained
+
+        model = from_pretrained(folder, encoder)
+        if not isinstance(model, cls):
+            raise ValueError(f"The model in {folder} is a {model.kind}, not a {cls.kind}.")
+        return model
 
     @property
     def aligner(self) -> Aligner:

@@ -141,6 +141,21 @@ class Exactly:
 Constraint: TypeAlias = Balanced | OneTo | UpTo | Exactly
 
 
+def named_constraint(text: str, below: float = 0.0) -> Constraint:
+    """The constraint that a word such as exactly:2 names; `below` is that of up-to.
+
+    >>> named_constraint("exactly:2"), named_constraint("up-to:1", below=0.5)
+    (Exactly(k=2), UpTo(k=1, below=0.5))
+    """
+    name, _, number = text.partition(":")
+    if text == "balanced":
+        return Balanced()
+    if name not in ("exactly", "up-to", "one-to") or not number.isdecimal():
+        raise ValueError(f"Constraints are exactly:2, up-to:1, one-to:2 and balanced, got {text!r}.")
+    k = int(number)
+    return Exactly(k) if name == "exactly" else OneTo(k) if name == "one-to" else UpTo(k, below=below)
+
+
 def fitted(constraint: Constraint, left: int, right: int) -> Constraint | None:
     """The constraint with the largest k, up to its own, that texts of these sizes admit; None if a text has no span.
 

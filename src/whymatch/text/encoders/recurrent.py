@@ -32,6 +32,7 @@ class RecurrentEncoder(nn.Module):
         super().__init__()
         self.vectors = vectors
         self.contextual = in_context
+        self.hidden, self.layers = hidden, layers
         self.size = 2 * hidden if layers else vectors.vectors.shape[1]
         self.name = f"bi-SRU ({layers} layers of {hidden}) over {vectors.name}" if layers else vectors.name
         with torch.random.fork_rng(devices=[]):

@@ -29,6 +29,7 @@ class WordEncoder:
         self.layer = layers // 2 if layer is None else layer
         if not 0 <= self.layer <= layers:
             raise ValueError(f"{model} has layers 0 (its input) to {layers}, got {layer}.")
+        self.model = str(model)
         self.name = f"{model}, layer {self.layer}"
         self.size = int(self.network.model.config.hidden_size)
 

@@ -1,0 +1,30 @@
+"""`whymatch train`: a ranker or a classifier from a file of settings."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def add_to(verbs: Any) -> None:
+    """Adds the verb to the command line."""
+    parser = verbs.add_parser("train", help="train a ranker or a classifier")
+    parser.add_argument(
+        "settings", metavar="RUN.toml", type=Path, help="the settings; lists as values are tried in turn"
+    )
+    parser.add_argument("--out", type=Path, help="folder of the run (default: runs/ and the name of the file)")
+    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    parser.set_defaults(run=run)
+
+
+def run(settings: argparse.Namespace) -> None:
+    """Trains, and says where the model is."""
+    from whymatch.learning.settings import read_settings
+    from whymatch.learning.train import train
+
+    def report(line: str) -> None:
+        print(line, file=sys.stderr)
+
+    folder = settings.out or Path("runs") / settings.settings.stem
+    best = train(read_settings(settings.settings), folder, resume=settings.resume, report=report)
+    print(f"validation {best.validation:.4f}, model in {folder / 'model'}")

@@ -1,0 +1,65 @@
+"""Our own layout: a folder with `{train,val,test}.jsonl`, plain or gzipped, one record a line."""
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from whymatch.datasets.records import Pair, Query
+from whymatch.text.document import Document, document
+from whymatch.text.spans import Span, Splitter
+
+Record = TypeVar("Record")
+
+
+def read_pairs(folder: Path, split: str, splitter: Splitter) -> Iterator[Pair]:
+    """`{"left", "right", "label"}`, with "left_rationale" and "right_rationale", lists of [start, end], if marked."""
+
+    def read(row: dict[str, Any], name: str) -> Pair:
+        left, right = (document(row[side], splitter) for side in ("left", "right"))
+        marks = [marked(row.get(f"{side}_rationale"), text) for side, text in (("left", left), ("right", right))]
+        label = row.get("label")
+        return Pair(str(row.get("id", name)), left, right, None if label is None else str(label), *marks)
+
+    return rows(folder, split, read)
+
+
+def read_queries(folder: Path, split: str, splitter: Splitter) -> Iterator[Query]:
+    """`{"query", "documents", "relevant"}`: the numbers of the relevant documents, from 0."""
+
+    def read(row: dict[str, Any], name: str) -> Query:
+        documents = tuple(document(text, splitter) for text in row["documents"])
+        relevant = {int(number) for number in row["relevant"]}
+        if not relevant <= set(range(len(documents))):
+            raise ValueError(f"relevant names documents that are not there: {sorted(relevant)} of {len(documents)}")
+        marks = tuple(number in relevant for number in range(len(documents)))
+        return Query(str(row.get("id", name)), document(row["query"], splitter), documents, marks)
+
+    return rows(folder, split, read)
+
+
+def rows(folder: Path, split: str, read: Callable[[dict[str, Any], str], Record]) -> Iterator[Record]:
+    """The records of one split; a bad row raises with its file and line."""
+    file = next((path for path in (folder / f"{split}.jsonl", folder / f"{split}.jsonl.gz") if path.is_file()), None)
+    if file is None:
+        raise ValueError(f"{folder} has no {split}.jsonl or {split}.jsonl.gz.")
+    with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                record = read(json.loads(line), f"{split}:{number}")
+            except (KeyError, TypeError, AttributeError, ValueError, OSError) as error:
+                raise ValueError(f"{file}, line {number}: {type(error).__name__}: {error}") from error
+            yield record
+
+
+def marked(ranges: Any, text: Document) -> tuple[Span, ...] | None:
+    """Ranges of characters that people marked, or None if nobody was asked."""
+    if ranges is None:
+        return None
+    spans = tuple(Span(int(start), int(end)) for start, end in ranges)
+    if any(not 0 <= start < end <= len(text.text) for start, end in spans):
+        raise ValueError(f"a rationale lies outside a text of {len(text.text)} characters")
+    return spans

@@ -1,0 +1,133 @@
+"""The settings of a training run: a TOML file, typed, with unknown keys and impossible combinations refused at once."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal
+
+from whymatch.learning.fit import Schedule
+from whymatch.matching.costs import COSTS
+from whymatch.matching.rules import NORMALISERS, Attend, Rule, Transport
+from whymatch.transport.constraints import Balanced, named_constraint
+from whymatch.transport.entropic import Temperature
+
+
+@dataclass(frozen=True)
+class EncoderSettings:
+    """`frozen`: a linear map over the vectors of a model; `recurrent`: a bidirectional SRU over word vectors."""
+
+    kind: Literal["frozen", "recurrent"] = "frozen"
+    model: str | None = None
+    vectors: str | None = None
+    hidden: int = 200
+    layers: int = 2
+    dropout: float = 0.0
+
+
+@dataclass(frozen=True)
+class RuleSettings:
+    """A constraint (`exactly:2`, `up-to:1`, …), or attention instead: softmax, sparsemax or entmax15."""
+
+    constraint: str | None = None
+    below: float = 0.0
+    smooth: float = 0.1
+    attention: str | None = None
+    temperature: float = 1.0
+
+    def build(self) -> Rule:
+        if (self.constraint is None) == (self.attention is None):
+            raise ValueError("[rule] takes a constraint or an attention, one of them.")
+        if self.attention is not None:
+            if self.attention not in NORMALISERS:
+                raise ValueError(f"[rule] attention is {', '.join(NORMALISERS)}, got {self.attention!r}.")
+            return Attend(self.temperature, self.attention)  # type: ignore[arg-type]
+        assert self.constraint is not None
+        return Transport(named_constraint(self.constraint, self.below), Temperature(self.smooth))
+
+
+@dataclass(frozen=True)
+class LossSettings:
+    """The hinge's margin (rank), and the weight of the task beside rationales (classify; no rationales if None)."""
+
+    margin: float = 0.2
+    negatives: int = 10
+    alpha: float | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One run."""
+
+    task: Literal["rank", "classify"]
+    data: str
+    spans: str = "sentence"
+    cost: str = "cosine"
+    hidden: int = 128
+    dropout: float = 0.1
+    encoder: EncoderSettings = field(default_factory=EncoderSettings)
+    rule: RuleSettings = field(default_factory=lambda: RuleSettings(constraint="exactly:2"))
+    loss: LossSettings = field(default_factory=LossSettings)
+    schedule: Schedule = field(default_factory=Schedule)
+
+    def __post_init__(self) -> None:
+        if self.task not in ("rank", "classify"):
+            raise ValueError(f"task is rank or classify, got {self.task!r}.")
+        if self.cost not in COSTS or COSTS[self.cost].of_all:
+            raise ValueError(
+                f"cost is one of {', '.join(n for n, c in COSTS.items() if not c.of_all)}, got {self.cost!r}."
+            )
+        rule = self.rule.build()
+        if self.task == "rank" and not isinstance(rule, Transport):
+            raise ValueError('A ranker aligns by a constraint; attention is a baseline of task = "classify".')
+        if self.loss.alpha is not None and (
+            self.task == "rank" or not isinstance(rule, Transport) or isinstance(rule.constraint, Balanced)
+        ):
+            raise ValueError('[loss] alpha supervises rationales: task = "classify" under exactly, up-to or one-to.')
+        if self.encoder.kind == "recurrent" and self.encoder.vectors is None:
+            raise ValueError('[encoder] kind = "recurrent" needs vectors: a file of word vectors.')
+
+
+def read_settings(file: str | Path) -> list[Settings]:
+    """The runs of a file: one, or one for each combination where values are lists."""
+    try:
+        values = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{file} is not TOML: {error}.") from None
+    return [typed(Settings, one, str(file)) for one in combinations(values)]
+
+
+def combinations(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every choice of one value from each list."""
+    choices = []
+    for key, value in values.items():
+        options = (
+            list(combinations(value)) if isinstance(value, Mapping) else value if isinstance(value, list) else [value]
+        )
+        choices.append([(key, option) for option in options])
+    yield from (dict(chosen) for chosen in product(*choices))
+
+
+def typed(kind: Any, values: Mapping[str, Any], where: str) -> Any:
+    """A settings object; tables become objects of their own."""
+    known = {one.name: one for one in fields(kind)}
+    for key in values:
+        if key not in known:
+            raise ValueError(f"{where}: there is no setting {key!r}. Known are {', '.join(known)}.")
+    for name, one in known.items():
+        if name not in values and one.default is MISSING and one.default_factory is MISSING:
+            raise ValueError(f"{where}: {name!r} is missing.")
+    tables = {"encoder": EncoderSettings, "rule": RuleSettings, "loss": LossSettings, "schedule": Schedule}
+    ready = {}
+    for key, value in values.items():
+        if key in tables and kind is Settings:
+            if not isinstance(value, Mapping):
+                raise ValueError(f"{where}: {key} is a table, got {value!r}.")
+            ready[key] = typed(tables[key], value, f"{where}, [{key}]")
+        else:
+            ready[key] = value
+    try:
+        return kind(**ready)
+    except TypeError as error:
+        raise ValueError(f"{where}: {error}.") from None

@@ -1,0 +1,135 @@
+"""Models as folders: config.json and model.safetensors, and the vocabulary where an encoder has its own."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from whymatch.matching.classifier import Classifier
+from whymatch.matching.costs import COSTS
+from whymatch.matching.ranker import Ranker
+from whymatch.matching.rules import Attend, Rule, Transport
+from whymatch.text.encoders import Encoder
+from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.recurrent import RecurrentEncoder
+from whymatch.text.encoders.sentence import SentenceEncoder
+from whymatch.text.encoders.word import WordEncoder
+from whymatch.text.vectors import WordVectors
+from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
+from whymatch.transport.entropic import Temperature
+
+FORMAT = 1
+CONSTRAINTS: dict[str, Any] = {kind.__name__: kind for kind in (Balanced, OneTo, UpTo, Exactly)}
+
+
+def save_pretrained(model: Ranker | Classifier, folder: str | Path) -> None:
+    """Writes a model into a folder, which `from_pretrained` reads."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    cost = next((name for name, known in COSTS.items() if known == model.cost), None)
+    if cost is None:
+        raise ValueError(f"{model.cost.name} is a cost of your own: it cannot be written to a file.")
+    config: dict[str, Any] = {
+        "format": FORMAT,
+        "kind": model.kind,
+        "split": model.split,
+        "cost": cost,
+        "rule": describe_rule(model.rule),
+        "encoder": describe_encoder(model.encoder),
+    }
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    if isinstance(model, Classifier):
+        config |= {"labels": model.labels, "hidden": model.head.of_left.out_features}
+    else:
+        config["calibration"] = model.calibration
+    if isinstance(model.encoder, RecurrentEncoder):
+        vectors = model.encoder.vectors
+        tensors["vectors"] = vectors.vectors.contiguous()
+        (folder / "vocabulary.json").write_text(json.dumps(vectors.words, ensure_ascii=False))
+    save_file(tensors, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(config, indent=1, allow_nan=False))
+
+
+def from_pretrained(folder: str | Path, encoder: Encoder | None = None) -> Any:
+    """The model in a folder: a `Ranker` or a `Classifier`. An encoder that was not written there is given."""
+    folder = Path(folder)
+    try:
+        config = json.loads((folder / "config.json").read_text())
+        tensors = load_file(folder / "model.safetensors")
+        if config["format"] != FORMAT:
+            raise ValueError(f"its format is {config['format']}, and this version reads {FORMAT}")
+        learner = build_encoder(folder, config["encoder"], tensors, encoder)
+        rule, cost = build_rule(config["rule"]), COSTS[config["cost"]]
+        model: Ranker | Classifier
+        if config["kind"] == "classifier":
+            labels, hidden = config["labels"], config["hidden"]
+            model = Classifier(learner, rule, labels, cost, split=config["split"], hidden=hidden)
+        else:
+            assert isinstance(rule, Transport)
+            model = Ranker(learner, rule.constraint, cost, split=config["split"])
+            model.calibration = tuple(config["calibration"]) if config["calibration"] else None
+        model.load_state_dict({name: tensor for name, tensor in tensors.items() if name != "vectors"})
+    except OSError as error:
+        raise ValueError(f"{folder} holds no model: {error.strerror}, {error.filename}.") from None
+    except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
+        raise ValueError(f"The model in {folder} cannot be read: {error}") from error
+    return model.eval()
+
+
+def describe_rule(rule: Rule) -> dict[str, Any]:
+    if isinstance(rule, Attend):
+        return {"kind": "attend", **asdict(rule)}
+    assert isinstance(rule, Transport)
+    constraint = {"name": type(rule.constraint).__name__, **asdict(rule.constraint)}
+    return {"kind": "transport", "constraint": constraint, "smooth": asdict(rule.smooth) if rule.smooth else None}
+
+
+def build_rule(values: dict[str, Any]) -> Rule:
+    if values["kind"] == "attend":
+        return Attend(values["temperature"], values["normaliser"], values["active_only"])
+    constraint = dict(values["constraint"])
+    smooth = Temperature(**values["smooth"]) if values["smooth"] else None
+    return Transport(CONSTRAINTS[constraint.pop("name")](**constraint), smooth)
+
+
+def describe_encoder(encoder: Any) -> dict[str, Any]:
+    """What it takes to build an encoder again."""
+    if isinstance(encoder, Projected):
+        return {"kind": "projected", "size": encoder.size, "base": describe_encoder(encoder.encoder)}
+    if isinstance(encoder, SentenceEncoder):
+        return {"kind": "sentence", "model": encoder.name}
+    if isinstance(encoder, WordEncoder):
+        return {"kind": "word", "model": encoder.model, "layer": encoder.layer}
+    if isinstance(encoder, RecurrentEncoder):
+        return {
+            "kind": "recurrent",
+            "name": encoder.vectors.name,
+            "hidden": encoder.hidden,
+            "layers": encoder.layers,
+            "in_context": encoder.contextual,
+        }
+    return {"kind": "given", "name": encoder.name}
+
+
+def build_encoder(folder: Path, values: dict[str, Any], tensors: dict[str, Tensor], given: Encoder | None) -> Any:
+    """The encoder that was described; a given one takes the place of one that was not written."""
+    kind = values["kind"]
+    if kind == "projected":
+        return Projected(build_encoder(folder, values["base"], tensors, given), values["size"])
+    if given is not None:
+        return given
+    if kind == "sentence":
+        return SentenceEncoder(values["model"])
+    if kind == "word":
+        return WordEncoder(values["model"], layer=values["layer"])
+    if kind == "recurrent":
+        words = json.loads((folder / "vocabulary.json").read_text())
+        vectors = WordVectors(values["name"], words, tensors["vectors"])
+        return RecurrentEncoder(vectors, values["hidden"], values["layers"], in_context=values["in_context"])
+    raise ValueError(
+        f"its encoder, {values['name']}, is not in the folder: from_pretrained(folder, encoder=…) takes it"
+    )

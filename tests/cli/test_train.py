@@ -1,0 +1,137 @@
+"""`whymatch train` and `whymatch evaluate`, from files to metrics."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from whymatch.cli import main
+
+PETS = ["The cat sat on the mat.", "A dog ran in the park.", "The bird sang a song.", "My fish swims in a bowl."]
+SAME = [
+    "A cat was sitting on a mat.",
+    "In the park a dog ran.",
+    "A song was sung by the bird.",
+    "In a bowl the fish swims.",
+]
+OTHER = ["Stocks fell on Monday.", "The train was late.", "Add two cups of flour.", "The court rejected the appeal."]
+
+
+def write(folder: Path, rows: list[dict[str, object]]) -> None:
+    folder.mkdir(exist_ok=True)
+    for split in ("train", "val", "test"):
+        (folder / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def pairs(tmp_path: Path, minilm: Path) -> Path:
+    rows: list[dict[str, object]] = []
+    for i in range(4):
+        for right, label in ((SAME[i], "same"), (OTHER[i], "other")):
+            text = f"{OTHER[i - 1]} {right}"
+            start = text.index(right)
+            rows.append({"left": PETS[i], "right": text, "label": label, "right_rationale": [[start, len(text)]]})
+    write(tmp_path / "pairs", rows)
+    return tmp_path / "pairs"
+
+
+@pytest.fixture
+def queries(tmp_path: Path, minilm: Path) -> Path:
+    rows: list[dict[str, object]] = [
+        {"query": PETS[i], "documents": [OTHER[i], SAME[i], SAME[i - 1]], "relevant": [1]} for i in range(4)
+    ]
+    write(tmp_path / "queries", rows)
+    return tmp_path / "queries"
+
+
+def settings(folder: Path, text: str) -> str:
+    (folder / "run.toml").write_text(text)
+    return str(folder / "run.toml")
+
+
+def test_a_classifier_is_trained_and_evaluated(pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = f"""
+        task = "classify"
+        data = "{pairs}"
+        dropout = 0.0
+        [rule]
+        constraint = "exactly:1"
+        [loss]
+        alpha = 0.2
+        [schedule]
+        epochs = 30
+        batch = 4
+        rate = 0.01
+        patience = 30
+    """
+    out = tmp_path / "run"
+    assert main(["train", settings(tmp_path, text), "--out", str(out)]) == 0
+    assert main(["evaluate", str(out), "--data", str(pairs), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert found["macro F1"] == 1
+    assert found["active alignments"] == 1
+    assert found["right rationale F1"]["mean"] > 0.8
+    assert main(["train", settings(tmp_path, text), "--out", str(out)]) == 2
+    assert "--resume" in capsys.readouterr().err
+    assert main(["train", settings(tmp_path, text), "--out", str(out), "--resume"]) == 0
+
+
+def test_a_ranker_is_chosen_among_several_by_validation(
+    queries: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"""
+        task = "rank"
+        data = "{queries}"
+        [rule]
+        constraint = ["exactly:1", "one-to:1"]
+        [schedule]
+        epochs = 2
+        batch = 2
+    """
+    out = tmp_path / "run"
+    assert main(["train", settings(tmp_path, text), "--out", str(out)]) == 0
+    report = json.loads((out / "report.json").read_text())
+    assert [one["settings"]["rule"]["constraint"] for one in report["tried"]] == ["exactly:1", "one-to:1"]
+    assert main(["evaluate", str(out), "--data", str(queries)]) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in ("AUC", "MAP", "MRR", "P@1", "links"))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("tsk = 1", "there is no setting 'tsk'"),
+        ("[rule]\nconstraint = 'exactly:0'", "would allow no link"),
+        ("[rule]\nconstraint = 'exactly:2'\nattention = 'softmax'", "one of them"),
+        ("[rule]\nattention = 'hardmax'", "softmax, sparsemax, entmax15"),
+        ("[rule]\nconstraint = 'balanced'\n[loss]\nalpha = 0.2", "supervises rationales"),
+        ("[encoder]\nkind = 'recurrent'", "needs vectors"),
+        ("[schedule]\nepochs = 0", "Schedule(epochs=0)"),
+        ("[schedule]\nepoch = 3", "there is no setting 'epoch'"),
+        ("cost = 'calibrated'", "cost is one of"),
+        ("rule = 3", "rule is a table"),
+        ("= 3", "is not TOML"),
+    ],
+)
+def test_bad_settings_are_refused_before_any_work(
+    change: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"task = 'classify'\ndata = 'nowhere'\n{change}\n"
+    assert main(["train", settings(tmp_path, text), "--out", str(tmp_path / "run")]) == 2
+    complaint = capsys.readouterr().err
+    assert says in complaint
+    assert complaint.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_bad_data_are_refused_in_words(pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    start = f"task = 'classify'\ndata = '{pairs}'\n"
+    (pairs / "val.jsonl").write_text("")
+    assert main(["train", settings(tmp_path, start), "--out", str(tmp_path / "a")]) == 2
+    assert "validation split is empty" in capsys.readouterr().err
+    (pairs / "val.jsonl").write_text('{"left": "a"}\n')
+    assert main(["train", settings(tmp_path, start), "--out", str(tmp_path / "b")]) == 2
+    assert "val.jsonl, line 1" in capsys.readouterr().err
+    assert main(["evaluate", str(tmp_path / "nothing"), "--data", str(pairs)]) == 2
+    assert "holds no model" in capsys.readouterr().err
+    assert main(["train", str(tmp_path / "missing.toml")]) == 2

@@ -1,0 +1,163 @@
+"""Rankers and classifiers: what they return, what they read, and what comes back from a folder."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+import whymatch as wm
+from whymatch.matching.costs import calibrated
+from whymatch.text.vectors import WordVectors
+
+TWO_LINKS = wm.Transport(wm.Exactly(2))
+NAMES = [f"piece {number}" for number in range(20)]
+VECTORS = wm.Precomputed(dict(zip(NAMES, torch.randn(20, 6, generator=torch.Generator().manual_seed(0)), strict=True)))
+WORDS = WordVectors(
+    "toy", {name: i for i, name in enumerate(["the", "cat", "sat", "on", "a", "mat"])}, torch.randn(6, 5)
+)
+
+
+def ranker() -> wm.Ranker:
+    return wm.Ranker(wm.Projected(VECTORS, 6), wm.Exactly(2), split="line")
+
+
+def classifier(rule: wm.Transport | wm.Attend = TWO_LINKS) -> wm.Classifier:
+    torch.manual_seed(0)
+    return wm.Classifier(wm.Projected(VECTORS, 6), rule, ["no", "yes"], split="line")
+
+
+PAIRS: list[tuple[list[str], list[str]]] = [
+    (NAMES[:3], NAMES[3:8]),
+    (NAMES[8:9], NAMES[9:12]),
+    (NAMES[1:5], NAMES[12:14]),
+]
+
+
+def test_documents_come_back_as_from_a_cross_encoder_with_their_links() -> None:
+    documents = [NAMES[3:8], NAMES[8:9], NAMES[10:14]]
+    found = ranker().rank(NAMES[:3], documents, top_k=2)
+    assert [set(row) for row in found] == [{"corpus_id", "score", "text", "links"}] * 2
+    assert found[0]["score"] >= found[1]["score"]
+    for row in found:
+        assert row["text"] == documents[row["corpus_id"]]
+        assert row["score"] == pytest.approx(sum(link.share for link in row["links"]))
+        assert len(row["links"]) == min(2, len(row["text"]))
+
+
+def test_the_score_that_is_learned_is_the_score_that_ranks() -> None:
+    model = ranker()
+    alignments = model.aligner.align_many(PAIRS, wm.Exactly(2), clip=True)
+    pairs = [(why.left, why.right) for why in alignments]
+    expected = torch.tensor([why.score for why in alignments])
+    torch.testing.assert_close(model(pairs).score, expected)
+
+
+def test_calibration_turns_scores_into_chances() -> None:
+    model = ranker()
+    with pytest.raises(ValueError, match="not calibrated"):
+        model.probability(0.3)
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.rand(4000, generator=generator)
+    truth = torch.rand(4000, generator=generator) < (8 * (scores - 0.6)).sigmoid()
+    model.calibrate(scores.tolist(), truth.tolist())
+    assert model.probability(0.6) == pytest.approx(0.5, abs=0.04)
+    assert model.probability(0.85) == pytest.approx(torch.tensor(2.0).sigmoid().item(), abs=0.05)
+    assert model.matches(0.9)
+    assert not model.matches(0.2)
+    assert "probability" in model.rank(NAMES[:3], [NAMES[3:8]])[0]
+    with pytest.raises(ValueError, match="pairs that match and of pairs that do not"):
+        model.calibrate([0.1, 0.2], [True, True])
+    model.calibrate([0.1, 0.2, 0.8, 0.9], [False, False, True, True])  # separable
+    assert model.probability(0.9) > 0.9
+
+
+def test_predictions_have_labels_chances_and_alignments() -> None:
+    found = classifier().predict(PAIRS)
+    for prediction, (left, right) in zip(found, PAIRS, strict=True):
+        assert sum(prediction.probabilities.values()) == pytest.approx(1)
+        assert prediction.label == max(prediction.probabilities, key=prediction.probabilities.__getitem__)
+        assert prediction.alignment is not None
+        assert len(prediction.alignment.links) == min(2, len(left), len(right))
+    assert classifier(wm.Attend()).predict(PAIRS)[0].alignment is None
+    assert classifier().predict([]) == []
+
+
+def test_a_prediction_reads_the_linked_spans_alone() -> None:
+    model = classifier()
+    before = model.predict(PAIRS)[0]
+    assert before.alignment is not None
+    linked = {text for link in before.alignment.links for text in link.texts}
+    other = wm.Precomputed({name: VECTORS.vectors[name] * (1 if name in linked else -1e-3) for name in NAMES})
+    model.encoder = wm.Projected(other, 6)
+    after = model.predict(PAIRS)[0]
+    assert after.alignment is not None
+    assert {link.at for link in after.alignment.links} == {link.at for link in before.alignment.links}
+    assert after.probabilities == before.probabilities
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        wm.Transport(wm.Exactly(2), wm.Temperature(0.1)),
+        wm.Transport(wm.UpTo(1, below=0.7)),
+        wm.Transport(wm.Balanced()),
+        wm.Attend(0.1, "sparsemax", active_only=True),
+    ],
+    ids=str,
+)
+def test_a_classifier_comes_back_from_its_folder(rule: wm.Transport | wm.Attend, tmp_path: Path) -> None:
+    model = classifier(rule).eval()
+    model.save_pretrained(tmp_path)
+    again = wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)
+    assert again.rule == model.rule
+    assert [one.probabilities for one in again.predict(PAIRS)] == [one.probabilities for one in model.predict(PAIRS)]
+    assert {file.suffix for file in tmp_path.iterdir()} == {".json", ".safetensors"}
+
+
+def test_a_ranker_comes_back_with_its_words_and_its_calibration(tmp_path: Path) -> None:
+    model = wm.Ranker(wm.RecurrentEncoder(WORDS, hidden=3, layers=2), wm.Exactly(1))
+    model.calibrate([0.1, 0.3, 0.2, 0.9], [False, True, False, True])
+    model.save_pretrained(tmp_path)
+    again = wm.Ranker.from_pretrained(tmp_path)
+    texts = "The cat sat. On a mat.", ["A mat. A cat.", "The the."]
+    assert again.rank(*texts) == model.rank(*texts)
+    with pytest.raises(ValueError, match="is a ranker, not a classifier"):
+        wm.Classifier.from_pretrained(tmp_path)
+
+
+def test_sentence_and_word_models_are_found_again(minilm: Path, tmp_path: Path) -> None:
+    for encoder, split in ((wm.SentenceEncoder(), "sentence"), (wm.WordEncoder(), "word")):
+        model = wm.Ranker(wm.Projected(encoder, encoder.size), wm.Exactly(1), split=split)
+        model.save_pretrained(tmp_path / split)
+        again = wm.Ranker.from_pretrained(tmp_path / split)
+        assert again.rank("A cat sat.", ["The cat.", "Rain."]) == model.rank("A cat sat.", ["The cat.", "Rain."])
+
+
+def test_damaged_folders_are_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="holds no model"):
+        wm.Ranker.from_pretrained(tmp_path)
+    model = classifier()
+    model.save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match=r"its encoder, precomputed, is not in the folder"):
+        wm.Classifier.from_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "format": 99}))
+    with pytest.raises(ValueError, match="its format is 99"):
+        wm.Classifier.from_pretrained(tmp_path, VECTORS)
+    (tmp_path / "config.json").write_text(json.dumps({**config, "hidden": 7}))
+    with pytest.raises(ValueError, match="cannot be read"):
+        wm.Classifier.from_pretrained(tmp_path, VECTORS)
+    (tmp_path / "model.safetensors").write_bytes(b"\x80\x04junk")
+    with pytest.raises(ValueError, match="cannot be read"):
+        wm.Classifier.from_pretrained(tmp_path, VECTORS)
+
+
+def test_what_cannot_be_trained_or_written_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="looks at every span"):
+        wm.Ranker(wm.Projected(VECTORS, 6), wm.Exactly(1), calibrated())
+    with pytest.raises(ValueError, match="two labels or more"):
+        wm.Classifier(wm.Projected(VECTORS, 6), wm.Attend(), ["one"])
+    own = wm.Cost("own", 1.0, lambda x, y: x @ y.mT)
+    with pytest.raises(ValueError, match="own is a cost of your own"):
+        wm.Ranker(wm.Projected(VECTORS, 6), wm.Exactly(1), own).save_pretrained(tmp_path)
