@@ -1,7 +1,8 @@
 """How well a rationale agrees with what people marked, counted in tokens between blanks."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 
+from whymatch.evaluation.ranking import average_precision
 from whymatch.text.spans import Span, token_ranges
 
 
@@ -21,3 +22,37 @@ def f1(predicted: Set[object], gold: Set[object]) -> float:
     0.5714285714285714
     """
     return 2 * len(predicted & gold) / (len(predicted) + len(gold)) if predicted and gold else 0.0
+
+
+def iou_f1(predicted: Sequence[Span], gold: Sequence[Span], text: str, least: float = 0.5) -> tuple[float, float]:
+    """ERASER's precision and recall of spans: one counts where it overlaps a gold one by `least` of their union.
+
+    Spans are compared as sets of tokens. ERASER reports the F1 of the mean precision and the mean recall.
+
+    >>> iou_f1([Span(0, 7), Span(12, 14)], [Span(0, 11)], "the cat sat on")
+    (0.5, 1.0)
+    """
+    chosen, marked = ([tokens_in(text, [span]) for span in spans] for spans in (predicted, gold))
+    hits = sum(max((len(a & b) / len(a | b) for b in marked), default=0.0) >= least for a in chosen)
+    return hits / len(chosen) if chosen else 0.0, min(hits / len(marked), 1.0) if marked else 0.0
+
+
+def mean_f1(values: Sequence[tuple[float, float]]) -> float:
+    """The F1 of the mean precision and the mean recall.
+
+    >>> mean_f1([(1.0, 0.5), (0.0, 0.0)])
+    0.3333333333333333
+    """
+    if not values:
+        raise ValueError("There is no mean of no values.")
+    precision, recall = (sum(side) / len(values) for side in zip(*values, strict=True))
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def auprc(scores: Sequence[float], gold: Set[int]) -> float:
+    """The area under the precision-recall curve of soft token scores, by average precision, as ERASER measures it.
+
+    >>> auprc([0.9, 0.1, 0.8], {0, 2})
+    1.0
+    """
+    return average_precision(scores, [token in gold for token in range(len(scores))])

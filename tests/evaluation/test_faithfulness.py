@@ -1,0 +1,44 @@
+"""Deleting what a prediction rests on changes it, and deleting the rest does not."""
+
+import pytest
+import torch
+
+import whymatch as wm
+from whymatch.evaluation.faithfulness import faithfulness
+from whymatch.text.document import Document, joined
+
+NAMES = [f"piece {number}" for number in range(12)]
+VECTORS = wm.Precomputed(dict(zip(NAMES, torch.randn(12, 6, generator=torch.Generator().manual_seed(1)), strict=True)))
+
+
+def test_a_classifier_over_spans_encoded_alone_is_sufficient() -> None:
+    torch.manual_seed(0)
+    model = wm.Classifier(wm.Projected(VECTORS, 6), wm.Transport(wm.Exactly(2)), ["no", "yes"], split="line")
+    pairs: list[tuple[Document, Document]] = [
+        (joined(NAMES[:4]), joined(NAMES[4:9])),
+        (joined(NAMES[5:8]), joined(NAMES[8:])),
+    ]
+    before = model.predict(pairs)
+    kept = []
+    for one in before:
+        assert one.alignment is not None
+        at = [link.at for link in one.alignment.links]
+        kept.append((sorted({i for i, _ in at}), sorted({j for _, j in at})))
+
+    def predict(some: list[tuple[Document, Document]]) -> list[float]:
+        return [one.probabilities[first.label] for one, first in zip(model.predict(some), before, strict=True)]
+
+    found = faithfulness(pairs, kept, predict)  # type: ignore[arg-type]
+    assert found.sufficiency == pytest.approx(0, abs=1e-6)
+    assert abs(found.comprehensiveness) > 1e-4
+
+
+def test_the_measures_are_falls_of_probability() -> None:
+    left, right = joined(["a", "b"]), joined(["c", "d"])
+    chance = {4: 0.9, 2: 0.5}
+    found = faithfulness(
+        [(left, right)], [([0], [0])], lambda some: [chance[len(a) + len(b)] - ("a" in a.text) * 0.1 for a, b in some]
+    )
+    assert tuple(found) == pytest.approx((0.8 - 0.5, 0.8 - 0.4))
+    with pytest.raises(ValueError, match="no pairs"):
+        faithfulness([], [], lambda some: [])
