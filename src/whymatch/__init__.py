@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from whymatch.matching.ranker import Ranker
     from whymatch.matching.rules import Attend, Transport
     from whymatch.text.document import Document
+    from whymatch.text.encoders.finetuned import FineTuned
     from whymatch.text.encoders.precomputed import Precomputed
     from whymatch.text.encoders.projected import Projected
     from whymatch.text.encoders.recurrent import RecurrentEncoder
@@ -38,6 +39,7 @@ HOMES = {
     "Classifier": "matching.classifier",
     "Ranker": "matching.ranker",
     "Projected": "text.encoders.projected",
+    "FineTuned": "text.encoders.finetuned",
     "Transport": "matching.rules",
     "Attend": "matching.rules",
     "Cost": "matching.costs",
@@ -77,6 +79,7 @@ __all__ = [
     "Document",
     "Entropic",
     "Exactly",
+    "FineTuned",
     "Link",
     "OneTo",
     "Path",

@@ -16,9 +16,9 @@ from whymatch.transport.entropic import Temperature
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """`frozen`: a linear map over the vectors of a model; `recurrent`: a bidirectional SRU over word vectors."""
+    """`frozen`: a linear map over a model's vectors; `fine-tuned`: the whole model; `recurrent`: a bi-SRU."""
 
-    kind: Literal["frozen", "recurrent"] = "frozen"
+    kind: Literal["frozen", "fine-tuned", "recurrent"] = "frozen"
     model: str | None = None
     vectors: str | None = None
     hidden: int = 200
@@ -85,6 +85,10 @@ class Settings:
             self.task == "rank" or not isinstance(rule, Transport) or isinstance(rule.constraint, Balanced)
         ):
             raise ValueError('[loss] alpha supervises rationales: task = "classify" under exactly, up-to or one-to.')
+        if self.encoder.kind not in ("frozen", "fine-tuned", "recurrent"):
+            raise ValueError(f"[encoder] kind is frozen, fine-tuned or recurrent, got {self.encoder.kind!r}.")
+        if self.encoder.kind == "fine-tuned" and self.spans == "word":
+            raise ValueError("[encoder] kind = 'fine-tuned' encodes spans alone: words need frozen or recurrent.")
         if self.encoder.kind == "recurrent" and self.encoder.vectors is None:
             raise ValueError('[encoder] kind = "recurrent" needs vectors: a file of word vectors.')
 

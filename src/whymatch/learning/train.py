@@ -24,6 +24,7 @@ from whymatch.matching.costs import COSTS
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
 from whymatch.text.document import Document
+from whymatch.text.encoders.finetuned import FineTuned
 from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.recurrent import RecurrentEncoder
 from whymatch.text.encoders.sentence import SentenceEncoder
@@ -115,6 +116,8 @@ def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Class
             dropout=chosen.dropout,
             seed=settings.schedule.seed,
         )
+    elif chosen.kind == "fine-tuned":
+        learner = FineTuned(chosen.model) if chosen.model else FineTuned()
     else:
         kind: Any = WordEncoder if settings.spans == "word" else SentenceEncoder
         base = kind(chosen.model) if chosen.model else kind()

@@ -14,6 +14,7 @@ from whymatch.matching.costs import COSTS
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.encoders import Encoder
+from whymatch.text.encoders.finetuned import FineTuned
 from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.recurrent import RecurrentEncoder
 from whymatch.text.encoders.sentence import SentenceEncoder
@@ -23,6 +24,7 @@ from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
 from whymatch.transport.entropic import Temperature
 
 FORMAT = 1
+OF_MODEL = "encoder.model."  # weights that stand in the folder of a fine-tuned encoder
 CONSTRAINTS: dict[str, Any] = {kind.__name__: kind for kind in (Balanced, OneTo, UpTo, Exactly)}
 
 
@@ -46,6 +48,9 @@ def save_pretrained(model: Ranker | Classifier, folder: str | Path) -> None:
         config |= {"labels": model.labels, "hidden": model.head.of_left.out_features}
     else:
         config["calibration"] = model.calibration
+    if isinstance(model.encoder, FineTuned):
+        model.encoder.write(folder / "encoder")
+        tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith(OF_MODEL)}
     if isinstance(model.encoder, RecurrentEncoder):
         vectors = model.encoder.vectors
         tensors["vectors"] = vectors.vectors.contiguous()
@@ -72,7 +77,9 @@ def from_pretrained(folder: str | Path, encoder: Encoder | None = None) -> Any:
             assert isinstance(rule, Transport)
             model = Ranker(learner, rule.constraint, cost, split=config["split"])
             model.calibration = tuple(config["calibration"]) if config["calibration"] else None
-        model.load_state_dict({name: tensor for name, tensor in tensors.items() if name != "vectors"})
+        tensors.pop("vectors", None)
+        tensors |= {name: tensor for name, tensor in model.state_dict().items() if name.startswith(OF_MODEL)}
+        model.load_state_dict(tensors)
     except OSError as error:
         raise ValueError(f"{folder} holds no model: {error.strerror}, {error.filename}.") from None
     except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
@@ -104,6 +111,8 @@ def describe_encoder(encoder: Any) -> dict[str, Any]:
         return {"kind": "sentence", "model": encoder.name}
     if isinstance(encoder, WordEncoder):
         return {"kind": "word", "model": encoder.model, "layer": encoder.layer}
+    if isinstance(encoder, FineTuned):
+        return {"kind": "fine-tuned", "name": encoder.name}
     if isinstance(encoder, RecurrentEncoder):
         return {
             "kind": "recurrent",
@@ -126,6 +135,8 @@ def build_encoder(folder: Path, values: dict[str, Any], tensors: dict[str, Tenso
         return SentenceEncoder(values["model"])
     if kind == "word":
         return WordEncoder(values["model"], layer=values["layer"])
+    if kind == "fine-tuned":
+        return FineTuned(folder / "encoder")
     if kind == "recurrent":
         words = json.loads((folder / "vocabulary.json").read_text())
         vectors = WordVectors(values["name"], words, tensors["vectors"])

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor, nn
 
 from whymatch.text.encoders import Encoder
+from whymatch.text.encoders.learning import Learning
 from whymatch.text.spans import Span
 
 
-class Projected(nn.Module):
+class Projected(Learning):
     """The vectors of a frozen encoder, each text encoded once, through a linear map that starts as the identity."""
 
     def __init__(self, encoder: Encoder, size: int, dropout: float = 0.0) -> None:
@@ -22,15 +22,6 @@ class Projected(nn.Module):
         nn.init.eye_(self.map.weight)
         self.dropout = nn.Dropout(dropout)
         self.known: dict[tuple[str, tuple[Span, ...]], Tensor] = {}
-
-    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
-        learning = self.training
-        self.eval()
-        try:
-            with torch.no_grad():
-                return [vectors.cpu() for vectors in self.states(texts, spans)]
-        finally:
-            self.train(learning)
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         """As `encode`, with gradients of the map."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from whymatch.text.encoders.learning import Learning
 from whymatch.text.encoders.sru import SRU
 from whymatch.text.spans import Span, overlaps, words
 from whymatch.text.vectors import WordVectors
@@ -12,7 +13,7 @@ from whymatch.text.vectors import WordVectors
 AT_ONCE = 256  # sequences in a batch
 
 
-class RecurrentEncoder(nn.Module):
+class RecurrentEncoder(Learning):
     """The mean state over the words of each span, read alone, or with the whole text around it if `in_context`.
 
     Without layers it is the mean of the word vectors, which needs no training. With layers it starts at random, by a
@@ -38,15 +39,6 @@ class RecurrentEncoder(nn.Module):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.sru = SRU(vectors.vectors.shape[1], hidden, layers, dropout) if layers else None
-
-    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
-        learning = self.training
-        self.eval()
-        try:
-            with torch.no_grad():
-                return [vectors.cpu() for vectors in self.states(texts, spans)]
-        finally:
-            self.train(learning)
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         """As `encode`, with gradients."""

@@ -1,0 +1,58 @@
+"""A sentence model that learns as a whole."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from torch import Tensor
+
+from whymatch.text.encoders.learning import Learning
+from whymatch.text.encoders.models import MINILM, load, locate
+from whymatch.text.encoders.sentence import POOLED, pooled, read_pooling
+from whymatch.text.spans import Span
+
+
+class FineTuned(Learning):
+    """As `SentenceEncoder`, with a copy of the model of its own, whose weights learn."""
+
+    contextual = False
+
+    def __init__(self, model: str | Path = MINILM, *, device: str | None = None, download: bool = False) -> None:
+        super().__init__()
+        folder = locate(model, download=download)
+        self.pooling = read_pooling(folder)
+        if self.pooling is None:
+            raise ValueError(f"{model} pools in a way that cannot be trained here. Use a model that pools by the mean.")
+        self.network = load.__wrapped__(folder, device)  # not the copy that other encoders share
+        self.model = self.network.model
+        self.size = int(self.model.config.hidden_size)
+        self.name = f"{model}, fine-tuned"
+
+    def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+        assert self.pooling is not None
+        pieces = [[text[start:end] for start, end in some] for text, some in zip(texts, spans, strict=True)]
+        distinct = list(dict.fromkeys(piece for some in pieces for piece in some))
+        vectors = pooled(self.network, distinct, *self.pooling)
+        number = {piece: i for i, piece in enumerate(distinct)}
+        return [vectors[[number[piece] for piece in some]] for some in pieces]
+
+    def write(self, folder: Path) -> None:
+        """A model that this class, `SentenceEncoder` and sentence-transformers read."""
+        assert self.pooling is not None
+        room, by_mean, unit = self.pooling
+        self.model.save_pretrained(folder)
+        self.network.tokenizer.save_pretrained(folder)
+        kinds = POOLED if unit else POOLED[:2]
+        places = ["", "1_Pooling", "2_Normalize"]
+        modules = [
+            {"idx": i, "name": str(i), "path": place, "type": f"sentence_transformers.models.{kind}"}
+            for i, (kind, place) in enumerate(zip(kinds, places, strict=False))
+        ]
+        ways = {"pooling_mode_mean_tokens": by_mean, "pooling_mode_cls_token": not by_mean}
+        (folder / "1_Pooling").mkdir(exist_ok=True)
+        for name, values in (
+            ("modules.json", modules),
+            ("1_Pooling/config.json", {"word_embedding_dimension": self.size, **ways}),
+            ("sentence_bert_config.json", {"max_seq_length": min(room, self.network.room)}),
+        ):
+            (folder / name).write_text(json.dumps(values))

@@ -1,0 +1,25 @@
+"""What encoders that learn share."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from whymatch.text.spans import Span
+
+
+class Learning(nn.Module):
+    """An encoder whose `states` have gradients; `encode` is the same without them, and without dropout."""
+
+    def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+        """(spans, dimensions) for each text, with gradients."""
+        raise NotImplementedError
+
+    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+        learning = self.training
+        self.eval()
+        try:
+            with torch.no_grad():
+                return [vectors.cpu() for vectors in self.states(texts, spans)]
+        finally:
+            self.train(learning)
