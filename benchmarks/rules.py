@@ -35,6 +35,9 @@ class Unrolled:
     def weights(self, cost: Tensor, sizes: Tensor) -> Tensor:
         return unrolled(cost, wm.Exactly(LINKS), self.epsilon, iterations=20)
 
+    def active(self, cost: Tensor, sizes: Tensor) -> Tensor:
+        return self.weights(cost, sizes) > 0
+
     def zero(self, neutral: float) -> float:
         return neutral
 

@@ -111,6 +111,14 @@ def test_a_ranker_is_chosen_among_several_by_validation(
         ("cost = 'calibrated'", "cost is one of"),
         ("rule = 3", "rule is a table"),
         ("= 3", "is not TOML"),
+        ("spans = 'sentnce'", "got 'sentnce'"),
+        ("hidden = 'x'", "hidden takes int, got 'x'"),
+        ("[schedule]\nrate = true", "rate takes float, got True"),
+        ("[schedule]\nepochs = 2.5", "epochs takes int, got 2.5"),
+        ("[schedule]\nepochs = []", "nothing to try"),
+        ("[encoder]\nkind = 'recurent'", "frozen or fine-tuned or recurrent, got 'recurent'"),
+        ("[rule]\nconstraint = 'up-to:1'", "give one above 0"),
+        ("[loss]\nalpha = 5.0", "alpha between 0 and 1"),
     ],
 )
 def test_bad_settings_are_refused_before_any_work(
@@ -135,3 +143,35 @@ def test_bad_data_are_refused_in_words(pairs: Path, tmp_path: Path, capsys: pyte
     assert main(["evaluate", str(tmp_path / "nothing"), "--data", str(pairs)]) == 2
     assert "holds no model" in capsys.readouterr().err
     assert main(["train", str(tmp_path / "missing.toml")]) == 2
+
+
+def test_a_run_goes_on_only_with_the_settings_it_began_with(
+    queries: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"task = 'rank'\ndata = '{queries}'\n[schedule]\nepochs = 1\n"
+    out = str(tmp_path / "run")
+    assert main(["train", settings(tmp_path, text), "--out", out]) == 0
+    assert main(["train", settings(tmp_path, text.replace("epochs = 1", "epochs = 2")), "--out", out, "--resume"]) == 0
+    other = f"{text}[rule]\nconstraint = 'one-to:1'\n"
+    assert main(["train", settings(tmp_path, other), "--out", out, "--resume"]) == 2
+    assert "begun with other settings: rule" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("relevant", ["[false, true, false]", '"12"', "[0.9]", "[]", "[7]", "[0, 0, 1]"])
+def test_queries_that_say_something_else_are_refused(
+    relevant: str, queries: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = f'{{"query": "a b", "documents": ["c", "d", "e"], "relevant": {relevant}}}\n'
+    (queries / "train.jsonl").write_text(row)
+    text = f"task = 'rank'\ndata = '{queries}'\n"
+    assert main(["train", settings(tmp_path, text), "--out", str(tmp_path / "run")]) == 2
+    assert "train.jsonl, line 1" in capsys.readouterr().err
+
+
+def test_labels_that_were_never_learned_are_refused(
+    pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (pairs / "val.jsonl").write_text('{"left": "a", "right": "b", "label": "new"}\n')
+    text = f"task = 'classify'\ndata = '{pairs}'\n"
+    assert main(["train", settings(tmp_path, text), "--out", str(tmp_path / "run")]) == 2
+    assert "the label 'new', which is not in the training split" in capsys.readouterr().err

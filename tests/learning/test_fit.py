@@ -175,3 +175,50 @@ def test_a_trained_classifier_finds_links_that_it_never_saw_and_attention_does_n
     assert found["Transport"][0] >= 0.97
     assert found["Transport"][1] >= 0.95
     assert found["Attend"][1] < 0.9
+
+
+def test_accumulated_batches_count_by_their_items() -> None:
+    found = []
+    for batch, accumulate in ((8, 1), (4, 2), (2, 4)):
+        model = torch.nn.Linear(1, 1, bias=False)
+        torch.nn.init.ones_(model.weight)
+
+        def loss(some: Sequence[float], model: torch.nn.Module = model) -> torch.Tensor:
+            return (model(torch.tensor(some)[:, None])).mean()
+
+        schedule = Schedule(1, batch, accumulate=accumulate, clip=100.0)
+        run = Fitting[float](model, loss, lambda: 0.0, schedule)
+        run.run([0.0, 0.0, 0.0, 0.0, 9.0])
+        assert model.weight.grad is not None
+        found.append(model.weight.grad.item())
+    assert found == pytest.approx([1.8] * 3)
+
+
+def test_a_gradient_that_is_no_number_stops_before_it_is_applied(tmp_path: Path) -> None:
+    model = torch.nn.Linear(1, 1)
+    run = Fitting[float](
+        model, lambda some: (model(torch.zeros(1, 1)) - model(torch.zeros(1, 1))).abs().sqrt().sum(), lambda: 0.0
+    )
+    with pytest.raises(ValueError, match="The gradient is nan at step 1"):
+        run.run([1.0])
+    assert all(weight.isfinite().all() for weight in model.parameters())
+
+
+def test_a_state_that_was_edited_is_refused(tmp_path: Path) -> None:
+    quick(tmp_path)
+    last = sorted((tmp_path / "checkpoints").glob("step-*"))[-1]
+    (last / "state.json").write_text((last / "state.json").read_text().replace('"epoch": 2', '"epoch": 1'))
+    found = load_checkpoint(tmp_path / "checkpoints")
+    assert found is not None
+    assert last.name in found[2][0]
+
+
+def test_a_used_folder_is_resumed_or_refused_and_measures_nothing_twice(tmp_path: Path) -> None:
+    quick(tmp_path)
+    with pytest.raises(ValueError, match="holds a run already"):
+        quick(tmp_path)
+    with (tmp_path / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 99, "loss": 1.0}\n{"step": 10')
+    quick(tmp_path, 3, resume=True)
+    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [row["epoch"] for row in rows if "epoch" in row] == [1, 2, 3]

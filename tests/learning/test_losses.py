@@ -69,3 +69,10 @@ def test_balanced_is_refused() -> None:
 
 def test_the_mixture_is_the_papers() -> None:
     assert combined(torch.tensor(1.0), torch.tensor(2.0)) == pytest.approx(0.2 + 1.6)
+
+
+def test_marginals_of_a_clipped_constraint_are_still_probabilities() -> None:
+    cost = torch.rand(1, 2, 6, generator=torch.Generator().manual_seed(1))
+    sizes, gold = torch.tensor([[2, 6]]), torch.tensor([[1.0, 0, 0, 0, 0, 1.0]])
+    plan = soft(cost, wm.Exactly(2), sizes)
+    assert rationale(plan, gold, sizes, wm.Exactly(5), 1) == rationale(plan, gold, sizes, wm.Exactly(2), 1)

@@ -161,3 +161,22 @@ def test_what_cannot_be_trained_or_written_is_said(tmp_path: Path) -> None:
     own = wm.Cost("own", 1.0, lambda x, y: x @ y.mT)
     with pytest.raises(ValueError, match="own is a cost of your own"):
         wm.Ranker(wm.Projected(VECTORS, 6), wm.Exactly(1), own).save_pretrained(tmp_path)
+
+
+def test_the_links_that_are_shown_are_those_that_were_used() -> None:
+    tied = wm.Precomputed({name: [1.0 + i % 3, 0.0, 0.1 * (i % 3)] for i, name in enumerate(NAMES)})
+    torch.manual_seed(0)
+    model = wm.Classifier(wm.Projected(tied, 3), TWO_LINKS, ["no", "yes"], split="line").eval()
+    for prediction, (left, right) in zip(model.predict(PAIRS), PAIRS, strict=True):
+        assert prediction.alignment is not None
+        weights = torch.zeros(1, len(left), len(right))
+        for link in prediction.alignment.links:
+            weights[(0, *link.at)] = link.mass
+        x, y = (torch.stack([model.encoder.map(tied.vectors[name]) for name in side])[None] for side in (left, right))  # type: ignore[attr-defined]
+        expected = model.head(x, y, weights).softmax(dim=1)[0].tolist()
+        assert list(prediction.probabilities.values()) == pytest.approx(expected)
+
+
+def test_a_constraint_that_can_link_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="links nothing"):
+        wm.Ranker(wm.Projected(VECTORS, 6), wm.UpTo(1))

@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,11 +29,16 @@ def read_queries(folder: Path, split: str, splitter: Splitter) -> Iterator[Query
     """`{"query", "documents", "relevant"}`: the numbers of the relevant documents, from 0."""
 
     def read(row: dict[str, Any], name: str) -> Query:
-        documents = tuple(document(text, splitter) for text in row["documents"])
-        relevant = {int(number) for number in row["relevant"]}
-        if not relevant <= set(range(len(documents))):
-            raise ValueError(f"relevant names documents that are not there: {sorted(relevant)} of {len(documents)}")
-        marks = tuple(number in relevant for number in range(len(documents)))
+        texts, relevant = row["documents"], row["relevant"]
+        if not isinstance(texts, list) or not isinstance(relevant, list):
+            raise ValueError('"documents" and "relevant" are lists')
+        numbers = {number for number in relevant if type(number) is int}
+        if len(numbers) != len(relevant) or not numbers or not numbers <= set(range(len(texts))):
+            raise ValueError(
+                f'"relevant" holds the numbers of similar documents, from 0 to {len(texts) - 1}: {relevant}'
+            )
+        documents = tuple(document(text, splitter) for text in texts)
+        marks = tuple(number in numbers for number in range(len(documents)))
         return Query(str(row.get("id", name)), document(row["query"], splitter), documents, marks)
 
     return rows(folder, split, read)
@@ -44,8 +49,8 @@ def rows(folder: Path, split: str, read: Callable[[dict[str, Any], str], Record]
     file = next((path for path in (folder / f"{split}.jsonl", folder / f"{split}.jsonl.gz") if path.is_file()), None)
     if file is None:
         raise ValueError(f"{folder} has no {split}.jsonl or {split}.jsonl.gz.")
-    with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
+    with gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb") as lines:
+        for number, line in enumerate(whole(lines, file), start=1):
             if not line.strip():
                 continue
             try:
@@ -53,6 +58,14 @@ def rows(folder: Path, split: str, read: Callable[[dict[str, Any], str], Record]
             except (KeyError, TypeError, AttributeError, ValueError, OSError) as error:
                 raise ValueError(f"{file}, line {number}: {type(error).__name__}: {error}") from error
             yield record
+
+
+def whole(lines: Iterable[bytes], file: Path) -> Iterator[bytes]:
+    """The lines, or in words that the file ends in the middle of its compression."""
+    try:
+        yield from lines
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise ValueError(f"{file} is damaged: {error}.") from None
 
 
 def marked(ranges: Any, text: Document) -> tuple[Span, ...] | None:

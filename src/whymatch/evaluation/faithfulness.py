@@ -41,4 +41,4 @@ def faithfulness(
 
 
 def others(text: Document, numbers: Sequence[int]) -> list[int]:
-    return [number for number in range(len(text)) if number not in set(numbers)]
+    return sorted(set(range(len(text))) - set(numbers))

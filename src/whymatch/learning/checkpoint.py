@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load, save
 from torch import Tensor
 
 KEEP = 2  # the last one, and one before it in case the last is damaged
@@ -18,18 +18,20 @@ KEEP = 2  # the last one, and one before it in case the last is damaged
 def save_checkpoint(folder: Path, step: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any]) -> Path:
     """Writes one checkpoint into a folder of its own, by a rename: a crash leaves all of it or nothing."""
     folder.mkdir(parents=True, exist_ok=True)
-    target, draft = folder / f"step-{step:09d}", folder / f".draft-{os.getpid()}"
+    target, draft = folder / f"step-{step:09d}", folder / ".draft"
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir()
-    save_file(
-        {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}, draft / "tensors.safetensors"
-    )
-    digest = hashlib.sha256((draft / "tensors.safetensors").read_bytes()).hexdigest()
-    text = json.dumps({"step": step, "sha256": digest, "state": dict(state)}, indent=1, allow_nan=False)
-    (draft / "state.json").write_text(text)
-    for file in draft.iterdir():
-        with file.open("rb") as written:
-            os.fsync(written.fileno())
+    try:
+        data = save({name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()})
+        record = {"step": step, "state": dict(state)}
+        (draft / "tensors.safetensors").write_bytes(data)
+        (draft / "state.json").write_text(json.dumps({**record, "sha256": digest(data, record)}, allow_nan=False))
+        for file in draft.iterdir():
+            with file.open("rb") as written:
+                os.fsync(written.fileno())
+    except OSError:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
     shutil.rmtree(target, ignore_errors=True)
     draft.rename(target)
     for old in sorted(folder.glob("step-*"))[:-KEEP]:
@@ -44,11 +46,16 @@ def load_checkpoint(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any], li
         try:
             record = json.loads((path / "state.json").read_text())
             data = (path / "tensors.safetensors").read_bytes()
-            if hashlib.sha256(data).hexdigest() != record["sha256"]:
-                raise ValueError("its tensors are not those that were written")
-            return load_file(path / "tensors.safetensors"), {**record["state"], "step": record["step"]}, complaints
+            if digest(data, {"step": record["step"], "state": record["state"]}) != record["sha256"]:
+                raise ValueError("it is not what was written")
+            return load(data), {**record["state"], "step": record["step"]}, complaints
         except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             complaints.append(f"{path} is damaged and was left aside: {error}.")
     if complaints:
         raise ValueError(f"No checkpoint in {folder} can be read. {' '.join(complaints)}")
     return None
+
+
+def digest(data: bytes, record: Mapping[str, Any]) -> str:
+    """A hash of the tensors and of the state beside them."""
+    return hashlib.sha256(data + json.dumps(record, sort_keys=True).encode()).hexdigest()

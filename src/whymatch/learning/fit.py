@@ -66,8 +66,11 @@ class Fitting(Generic[Item]):
         learned = [weight for weight in self.model.parameters() if weight.requires_grad]
         self.optimiser = torch.optim.Adam(learned, lr=self.schedule.rate)
         torch.manual_seed(self.schedule.seed)
-        if resume and self.folder is not None:
-            self.load()
+        if self.folder is not None:
+            if resume:
+                self.load()
+            elif (self.folder / "checkpoints").is_dir():
+                raise ValueError(f"{self.folder} holds a run already. Resume it, or use another folder.")
         while self.epoch < self.schedule.epochs and self.epoch - self.best_epoch <= self.schedule.patience:
             self.run_epoch(items)
             score = self.score()
@@ -100,8 +103,9 @@ class Fitting(Generic[Item]):
         self.step += 1
         self.optimiser.zero_grad()
         total = 0.0
+        items = sum(map(len, batches))
         for batch in batches:
-            loss = self.loss(batch) / len(batches)
+            loss = self.loss(batch) * (len(batch) / items)
             if not loss.isfinite():
                 raise ValueError(
                     f"The loss is {loss.item()} at step {self.step}. Try a smaller rate; the last checkpoint is kept."
@@ -110,7 +114,10 @@ class Fitting(Generic[Item]):
             total += loss.item()
         for group in self.optimiser.param_groups:
             group["lr"] = self.schedule.rate * min(1.0, self.step / max(1, self.schedule.warmup))
-            nn.utils.clip_grad_norm_(group["params"], self.schedule.clip)
+            length = nn.utils.clip_grad_norm_(group["params"], self.schedule.clip)
+            if not length.isfinite():
+                where = f"The gradient is {length.item()} at step {self.step}"
+                raise ValueError(f"{where}. Try a smaller rate; the last checkpoint is kept.")
         self.optimiser.step()
         if self.step % 20 == 0:
             self.note({"step": self.step, "loss": total})
@@ -129,6 +136,17 @@ class Fitting(Generic[Item]):
             self.folder.mkdir(parents=True, exist_ok=True)
             with (self.folder / "metrics.jsonl").open("a") as file:
                 file.write(json.dumps(values) + "\n")
+
+    def forget_later_notes(self) -> None:
+        """Leaves out of metrics.jsonl what was measured after the checkpoint, and will be measured again."""
+        assert self.folder is not None
+        file = self.folder / "metrics.jsonl"
+        if file.is_file():
+            rows = [line for line in file.read_text().splitlines() if line.endswith("}")]
+            kept = [line for line in rows if json.loads(line)["step"] <= self.step]
+            draft = file.with_suffix(".draft")
+            draft.write_text("".join(f"{line}\n" for line in kept))
+            draft.replace(file)
 
     def save(self) -> None:
         if self.folder is None:
@@ -152,6 +170,7 @@ class Fitting(Generic[Item]):
         for complaint in complaints:
             self.report(complaint)
         self.step, self.epoch, self.place = state["step"], state["epoch"], state["place"]
+        self.forget_later_notes()
         self.best, self.best_epoch = -math.inf if state["best"] is None else state["best"], state["best_epoch"]
         self.model.load_state_dict(under("model.", tensors))
         self.best_weights = under("best.", tensors)

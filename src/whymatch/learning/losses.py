@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from whymatch.transport.constraints import Balanced, Constraint, OneTo
+from whymatch.transport.constraints import Balanced, Constraint, OneTo, fitted
 
 
 def contrastive(similar: Tensor, dissimilar: Tensor, margin: float) -> Tensor:
@@ -26,8 +26,7 @@ def rationale(plan: Tensor, gold: Tensor, sizes: Tensor, constraint: Constraint,
     """
     if isinstance(constraint, Balanced):
         raise ValueError("Balanced() links every span: rationales cannot supervise it. Use Exactly, UpTo or OneTo.")
-    shorter, longer = sizes.amin(dim=1), sizes.amax(dim=1)
-    mass = torch.as_tensor(constraint.mass(shorter.numpy(), longer.numpy())).to(plan)
+    mass = plan.new_tensor([mass_of_a_link(constraint, n, m) for n, m in sizes.tolist()])
     chosen = (plan.sum(dim=2 - side) / mass[:, None]).clamp(0, 1)
     free = torch.arange(chosen.shape[1])[None] < sizes[:, side, None]
     if isinstance(constraint, OneTo):
@@ -36,6 +35,12 @@ def rationale(plan: Tensor, gold: Tensor, sizes: Tensor, constraint: Constraint,
     if not free.any():
         return plan.sum() * 0
     return torch.nn.functional.binary_cross_entropy(chosen[free], gold.to(chosen)[free])
+
+
+def mass_of_a_link(constraint: Constraint, n: int, m: int) -> float:
+    """That of the constraint with k clipped to what the texts admit, as plans are solved; 1 where there is no link."""
+    fits = fitted(constraint, n, m)
+    return 1.0 if fits is None or isinstance(fits, Balanced) else float(fits.mass(min(n, m), max(n, m)))
 
 
 def combined(task: Tensor, reasons: Tensor, alpha: float = 0.2) -> Tensor:

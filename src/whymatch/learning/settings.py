@@ -4,13 +4,16 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from itertools import product
+from math import isfinite
 from pathlib import Path
-from typing import Any, Literal
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from whymatch.learning.fit import Schedule
 from whymatch.matching.costs import COSTS
 from whymatch.matching.rules import NORMALISERS, Attend, Rule, Transport
-from whymatch.transport.constraints import Balanced, named_constraint
+from whymatch.text.spans import splitter
+from whymatch.transport.constraints import Balanced, UpTo, named_constraint
 from whymatch.transport.entropic import Temperature
 
 
@@ -24,6 +27,12 @@ class EncoderSettings:
     hidden: int = 200
     layers: int = 2
     dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.hidden < 1 or self.layers < 1 or not 0 <= self.dropout < 1:
+            raise ValueError("[encoder] hidden and layers are 1 or more, dropout is from 0 to below 1.")
+        if self.vectors is not None and self.kind != "recurrent":
+            raise ValueError("[encoder] vectors go with kind = 'recurrent'.")
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,10 @@ class LossSettings:
     negatives: int = 10
     alpha: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.margin < 0 or self.negatives < 1 or not (self.alpha is None or 0 <= self.alpha <= 1):
+            raise ValueError("[loss] margin is 0 or more, negatives 1 or more, alpha between 0 and 1.")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -72,8 +85,6 @@ class Settings:
     schedule: Schedule = field(default_factory=Schedule)
 
     def __post_init__(self) -> None:
-        if self.task not in ("rank", "classify"):
-            raise ValueError(f"task is rank or classify, got {self.task!r}.")
         if self.cost not in COSTS or COSTS[self.cost].of_all:
             raise ValueError(
                 f"cost is one of {', '.join(n for n, c in COSTS.items() if not c.of_all)}, got {self.cost!r}."
@@ -85,8 +96,15 @@ class Settings:
             self.task == "rank" or not isinstance(rule, Transport) or isinstance(rule.constraint, Balanced)
         ):
             raise ValueError('[loss] alpha supervises rationales: task = "classify" under exactly, up-to or one-to.')
-        if self.encoder.kind not in ("frozen", "fine-tuned", "recurrent"):
-            raise ValueError(f"[encoder] kind is frozen, fine-tuned or recurrent, got {self.encoder.kind!r}.")
+        splitter(self.spans)
+        if self.hidden < 1 or not 0 <= self.dropout < 1:
+            raise ValueError("hidden is 1 or more, dropout is from 0 to below 1.")
+        if (
+            isinstance(rule, Transport)
+            and isinstance(rule.constraint, UpTo)
+            and rule.constraint.below <= COSTS[self.cost].least
+        ):
+            raise ValueError("[rule] up-to links pairs that cost less than below: give one above 0 for this cost.")
         if self.encoder.kind == "fine-tuned" and self.spans == "word":
             raise ValueError("[encoder] kind = 'fine-tuned' encodes spans alone: words need frozen or recurrent.")
         if self.encoder.kind == "recurrent" and self.encoder.vectors is None:
@@ -99,7 +117,24 @@ def read_settings(file: str | Path) -> list[Settings]:
         values = tomllib.loads(Path(file).read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{file} is not TOML: {error}.") from None
-    return [typed(Settings, one, str(file)) for one in combinations(values)]
+    runs = [typed(Settings, one, str(file)) for one in combinations(values)]
+    if not runs:
+        raise ValueError(f"{file}: an empty list leaves nothing to try.")
+    return runs
+
+
+def checked(value: Any, hint: Any, what: str) -> Any:
+    """A value of the type that a setting has; whole numbers may stand for others."""
+    options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    for option in options:
+        if get_origin(option) is Literal and value in get_args(option):
+            return value
+        if option is float and type(value) in (int, float) and isfinite(value):
+            return float(value)
+        if isinstance(option, type) and type(value) is option and option is not float:
+            return value
+    names = [" or ".join(map(str, get_args(one))) if get_origin(one) is Literal else one.__name__ for one in options]
+    raise ValueError(f"{what} takes {' or '.join(name for name in names if name != 'NoneType')}, got {value!r}.")
 
 
 def combinations(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -122,6 +157,7 @@ def typed(kind: Any, values: Mapping[str, Any], where: str) -> Any:
     for name, one in known.items():
         if name not in values and one.default is MISSING and one.default_factory is MISSING:
             raise ValueError(f"{where}: {name!r} is missing.")
+    hints = get_type_hints(kind)
     tables = {"encoder": EncoderSettings, "rule": RuleSettings, "loss": LossSettings, "schedule": Schedule}
     ready = {}
     for key, value in values.items():
@@ -130,7 +166,7 @@ def typed(kind: Any, values: Mapping[str, Any], where: str) -> Any:
                 raise ValueError(f"{where}: {key} is a table, got {value!r}.")
             ready[key] = typed(tables[key], value, f"{where}, [{key}]")
         else:
-            ready[key] = value
+            ready[key] = checked(value, hints[key], f"{where}: {key}")
     try:
         return kind(**ready)
     except TypeError as error:

@@ -32,7 +32,8 @@ from whymatch.text.encoders.word import WordEncoder
 from whymatch.text.spans import Span, overlaps, splitter, words
 from whymatch.text.vectors import read_vectors
 
-AT_ONCE = 256  # pairs in a batch of validation
+AT_ONCE = 64  # pairs in a batch of validation
+FREE = ("epochs", "patience")  # what may change when a run goes on
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,9 @@ def train_one(settings: Settings, folder: Path, *, resume: bool, report: Callabl
     """One run, with its checkpoints; the best weights end in `folder/best`."""
     torch.manual_seed(settings.schedule.seed)
     train_split, validation = (read(settings, split) for split in ("train", "val"))
-    if not validation:
-        raise ValueError("The validation split is empty: there is nothing to choose by.")
-    model = build(settings, [*train_split, *validation])
+    check(settings, train_split, validation)
+    remember(settings, folder, len(train_split), resume)
+    model = build(settings, train_split, validation)
     if isinstance(model, Ranker):
         loss: Any = partial(rank_loss, model, settings)
         score: Any = partial(rank_score, model, validation)
@@ -89,6 +90,40 @@ def train_one(settings: Settings, folder: Path, *, resume: bool, report: Callabl
     return Run(settings, best, folder)
 
 
+def check(settings: Settings, train_split: Sequence[Any], validation: Sequence[Any]) -> None:
+    """Raises for records that could not be learned from or chosen by, before any work."""
+    if not validation:
+        raise ValueError("The validation split is empty: there is nothing to choose by.")
+    labels = {record.label for record in train_split if isinstance(record, Pair)}
+    for record in [*train_split, *validation]:
+        if isinstance(record, Query) and not (any(record.relevant) and not all(record.relevant)):
+            raise ValueError(f"Query {record.id} needs a similar and a dissimilar document.")
+        if isinstance(record, Pair) and (record.label is None or record.label not in labels):
+            raise ValueError(f"Pair {record.id} has the label {record.label!r}, which is not in the training split.")
+    marked = [
+        record
+        for record in train_split
+        if isinstance(record, Pair) and (record.left_rationale or record.right_rationale)
+    ]
+    if settings.loss.alpha is not None and not marked:
+        raise ValueError("[loss] alpha supervises rationales, and the training split has none. Leave alpha out.")
+
+
+def remember(settings: Settings, folder: Path, items: int, resume: bool) -> None:
+    """Writes what a run is made with, and refuses to go on with one that was made otherwise; it may run longer."""
+    now = json.loads(json.dumps({**asdict(settings), "items": items}))
+    file = folder / "settings.json"
+    if resume and file.is_file():
+        before = json.loads(file.read_text())
+        for values in (before, now):
+            values["schedule"] = {key: value for key, value in values["schedule"].items() if key not in FREE}
+        changed = [key for key in now if now[key] != before.get(key)]
+        if changed:
+            raise ValueError(f"{folder} was begun with other settings: {', '.join(changed)}. Use another folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({**asdict(settings), "items": items}, indent=1))
+
+
 def read(settings: Settings, split: str) -> list[Any]:
     """The records of one split: ERASER's layout where there is a docs folder, ours otherwise."""
     folder = Path(settings.data)
@@ -99,13 +134,15 @@ def read(settings: Settings, split: str) -> list[Any]:
     return list(read_pairs(folder, split, splitter(settings.spans)))
 
 
-def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Classifier:
-    """The model that the settings describe, with the labels and the words that the records hold."""
+def build(settings: Settings, train_split: Sequence[Any], validation: Sequence[Any]) -> Ranker | Classifier:
+    """The model that the settings describe, with the labels of the training split and the words of every split."""
     chosen = settings.encoder
     learner: Any
     if chosen.kind == "recurrent":
         assert chosen.vectors is not None
-        known = {text.text[a:b] for text in all_texts(records) for a, b in words(text.text)}
+        test = read(settings, "test") if any(Path(settings.data).glob("test.jsonl*")) else []
+        texts = all_texts([*train_split, *validation, *test])
+        known = {text.text[a:b] for text in texts for a, b in words(text.text)}
         vectors = read_vectors(chosen.vectors, keep=known)
         in_context = settings.spans == "word"
         learner = RecurrentEncoder(
@@ -126,7 +163,7 @@ def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Class
     if settings.task == "rank":
         assert isinstance(rule, Transport)
         return Ranker(learner, rule.constraint, cost, split=settings.spans)
-    labels = sorted({record.label for record in records if isinstance(record, Pair) and record.label is not None})
+    labels = sorted({record.label for record in train_split})
     return Classifier(
         learner, rule, labels, cost, split=settings.spans, hidden=settings.hidden, dropout=settings.dropout
     )
@@ -146,8 +183,6 @@ def rank_loss(model: Ranker, settings: Settings, queries: Sequence[Query]) -> Te
     for query in queries:
         good = [text for text, similar in zip(query.documents, query.relevant, strict=True) if similar]
         bad = [text for text, similar in zip(query.documents, query.relevant, strict=True) if not similar]
-        if not good or not bad:
-            raise ValueError(f"Query {query.id} needs a similar and a dissimilar document.")
         drawn = [bad[int(torch.randint(len(bad), ()))] for _ in range(width)] if len(bad) > width else bad
         chosen = good[int(torch.randint(len(good), ()))]
         pairs += [(query.query, text) for text in [chosen, *drawn, *[drawn[-1]] * (width - len(drawn))]]
@@ -166,9 +201,6 @@ def rank_score(model: Ranker, queries: Sequence[Query]) -> float:
 
 def classify_loss(model: Classifier, settings: Settings, pairs: Sequence[Pair]) -> Tensor:
     """Cross entropy, with that of the rationales where they are supervised."""
-    for pair in pairs:
-        if pair.label not in model.labels:
-            raise ValueError(f"Pair {pair.id} has the label {pair.label!r}; known are {', '.join(model.labels)}.")
     logits, matched = model.logits([(pair.left, pair.right) for pair in pairs])
     task = torch.nn.functional.cross_entropy(
         logits, torch.tensor([model.labels.index(str(pair.label)) for pair in pairs])
@@ -190,7 +222,7 @@ def classify_loss(model: Classifier, settings: Settings, pairs: Sequence[Pair]) 
                 gold[place, spans_in(texts[row], marks[row] or ())] = 1
             reasons.append(rationale(soft.weights(cost, sizes), gold, sizes, model.rule.constraint, side))
     if not reasons:
-        raise ValueError("[loss] alpha supervises rationales, and this batch has none. Leave alpha out.")
+        return settings.loss.alpha * task
     return combined(task, torch.stack(reasons).mean(), settings.loss.alpha)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from whymatch.matching.aligner import Aligner, Text
 from whymatch.matching.alignment import Alignment
@@ -15,6 +16,7 @@ from whymatch.matching.model import Learner, Matched, Matcher
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import Document, document
 from whymatch.text.encoders import Encoder
+from whymatch.text.spans import Span
 
 AT_ONCE = 256  # pairs in a batch of predictions
 
@@ -77,27 +79,51 @@ class Classifier(Matcher):
         return self.head(matched.left, matched.right, matched.weights), matched
 
     def predict(self, pairs: Sequence[tuple[Text, Text]]) -> list[Prediction]:
-        """Labels, probabilities and alignments."""
+        """Labels, probabilities and alignments: each text is encoded once, each pair aligned once."""
         aligner = self.aligner
-        split = [
-            (
-                document(left, aligner.split, separator=aligner.separator),
-                document(right, aligner.split, separator=aligner.separator),
-            )
-            for left, right in pairs
-        ]
+        split = [tuple(document(text, aligner.split, separator=aligner.separator) for text in pair) for pair in pairs]
+        found: list[Prediction] = []
         learning = self.training
         self.eval()
-        with torch.no_grad():
-            parts = [self.logits(split[i : i + AT_ONCE])[0] for i in range(0, len(split), AT_ONCE)]
-        self.train(learning)
-        chances = torch.cat(parts).softmax(dim=1).tolist() if parts else []
-        alignments: list[Alignment] | list[None] = [None] * len(split)
+        try:
+            with torch.no_grad():
+                for start in range(0, len(split), AT_ONCE):
+                    found += self.predict_some([(left, right) for left, right in split[start : start + AT_ONCE]])
+        finally:
+            self.train(learning)
+        return found
+
+    def predict_some(self, pairs: Sequence[tuple[Document, Document]]) -> list[Prediction]:
+        alignments: Sequence[Alignment | None] = [None] * len(pairs)
         if isinstance(self.rule, Transport):
-            alignments = aligner.align_many(split, self.rule.constraint, clip=True)
-        return [
-            Prediction(
-                self.labels[max(range(len(row)), key=row.__getitem__)], dict(zip(self.labels, row, strict=True)), why
+            once = Once(self.encoder, [text for pair in pairs for text in pair])
+            aligner = Aligner(self.split, once, self.cost)
+            solved = aligner.align_many(pairs, self.rule.constraint, clip=True)
+            left, right = (
+                pad_sequence([once.known[pair[side]] for pair in pairs], batch_first=True) for side in (0, 1)
             )
-            for row, why in zip(chances, alignments, strict=True)
+            weights = torch.zeros(len(pairs), left.shape[1], right.shape[1])
+            for number, why in enumerate(solved):
+                for link in why.links:
+                    weights[(number, *link.at)] = link.mass
+            alignments = solved
+            logits = self.head(left, right, weights.to(left))
+        else:
+            logits, _ = self.logits(pairs)
+        return [
+            Prediction(self.labels[int(row.argmax())], dict(zip(self.labels, row.tolist(), strict=True)), why)
+            for row, why in zip(logits.softmax(dim=1), alignments, strict=True)
         ]
+
+
+class Once:
+    """The vectors of texts that an encoder has encoded once, for those who want them again."""
+
+    def __init__(self, encoder: Learner, texts: Sequence[Document]) -> None:
+        self.name, self.contextual = encoder.name, encoder.contextual
+        distinct = list(dict.fromkeys(texts))
+        vectors = encoder.encode([text.text for text in distinct], [text.spans for text in distinct])
+        self.known = dict(zip(distinct, vectors, strict=True))
+
+    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+        return [self.known[Document(text, tuple(some))] for text, some in zip(texts, spans, strict=True)]

@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from whymatch.matching.costs import Cost, cosine_distance
-from whymatch.matching.rules import Rule
+from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import Document
 from whymatch.text.spans import Span
+from whymatch.transport.constraints import UpTo
 
 
 class Learner(Protocol):
@@ -42,6 +43,10 @@ class Matcher(nn.Module):
         super().__init__()
         if cost.of_all:
             raise ValueError(f"A model is trained on padded batches, and {cost.name} looks at every span of a pair.")
+        if isinstance(rule, Transport) and isinstance(rule.constraint, UpTo) and rule.constraint.below <= cost.least:
+            raise ValueError(
+                f"{rule.constraint} links nothing: no pair has a {cost.name} below {rule.constraint.below:g}."
+            )
         self.encoder = encoder
         self.rule = rule
         self.cost = cost

@@ -73,7 +73,14 @@ class Ranker(Matcher):
         """Learns from validation pairs what a score means: a logistic curve, by maximum likelihood."""
         if len(scores) != len(matches) or len(set(map(bool, matches))) < 2:
             raise ValueError("Calibration needs scores of pairs that match and of pairs that do not.")
-        self.calibration = logistic(torch.tensor(scores).double(), torch.tensor(matches).double())
+        if not torch.tensor(scores).isfinite().all():
+            raise ValueError("Calibration needs scores that are numbers.")
+        slope, offset = logistic(torch.tensor(scores).double(), torch.tensor(matches).double())
+        if slope <= 0:
+            raise ValueError(
+                "Pairs that match score no higher here than pairs that do not: there is nothing to calibrate."
+            )
+        self.calibration = slope, offset
 
     def probability(self, score: float) -> float:
         """The chance that two texts with this score match."""

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 import torch
 from torch import Tensor
 
-from whymatch.matching.attention import Normaliser, active, attention, entmax15, sparsemax
+from whymatch.matching.attention import Attention, Normaliser, active, attention, entmax15, sparsemax
 from whymatch.transport.constraints import Constraint, UpTo, fitted
 from whymatch.transport.entropic import Temperature
 from whymatch.transport.exact import solve
@@ -20,6 +20,9 @@ class Rule(Protocol):
     """Weights (batch, n, m), of total 1 or less, from padded costs (batch, n, m) and sizes (batch, 2)."""
 
     def weights(self, cost: Tensor, sizes: Tensor) -> Tensor: ...
+
+    def active(self, cost: Tensor, sizes: Tensor) -> Tensor:
+        """Which pairs count as aligned."""
 
     def zero(self, neutral: float) -> float:
         """The cost at which a pair adds nothing to the score."""
@@ -52,6 +55,9 @@ class Transport:
             return sinkhorn(cost, constraint, self.smooth or Temperature(), sizes=sizes).plan
         return solve(cost, constraint, sizes=sizes, smooth=self.smooth, strict=False).plan
 
+    def active(self, cost: Tensor, sizes: Tensor) -> Tensor:
+        return active(self.weights(cost, sizes), sizes=sizes)
+
     def zero(self, neutral: float) -> float:
         return self.constraint.below if isinstance(self.constraint, UpTo) else neutral
 
@@ -64,13 +70,20 @@ class Attend:
     normaliser: Literal["softmax", "sparsemax", "entmax15"] = "softmax"
     active_only: bool = False
 
+    def both(self, cost: Tensor, sizes: Tensor) -> Attention:
+        return attention(cost, temperature=self.temperature, normaliser=NORMALISERS[self.normaliser], sizes=sizes)
+
+    def active(self, cost: Tensor, sizes: Tensor) -> Tensor:
+        to_right, to_left = self.both(cost, sizes)
+        return active(to_right, sizes=sizes) | active(to_left, sizes=sizes)
+
     def weights(self, cost: Tensor, sizes: Tensor) -> Tensor:
-        found = attention(cost, temperature=self.temperature, normaliser=NORMALISERS[self.normaliser], sizes=sizes)
+        found = self.both(cost, sizes)
         n, m = (sizes.to(cost).clamp(min=1)[:, side, None, None] for side in (0, 1))
         weights = found.to_right / (2 * n) + found.to_left / (2 * m)
         if not self.active_only:
             return weights
-        return weights * (active(found.to_right, sizes=sizes) | active(found.to_left, sizes=sizes))
+        return weights * self.active(cost, sizes)
 
     def zero(self, neutral: float) -> float:
         return neutral

@@ -92,7 +92,8 @@ def describe_rule(rule: Rule) -> dict[str, Any]:
         return {"kind": "attend", **asdict(rule)}
     assert isinstance(rule, Transport)
     constraint = {"name": type(rule.constraint).__name__, **asdict(rule.constraint)}
-    return {"kind": "transport", "constraint": constraint, "smooth": asdict(rule.smooth) if rule.smooth else None}
+    smooth = asdict(rule.smooth) if rule.smooth else None
+    return {"kind": "transport", "constraint": constraint, "smooth": smooth, "soft": rule.soft}
 
 
 def build_rule(values: dict[str, Any]) -> Rule:
@@ -100,13 +101,16 @@ def build_rule(values: dict[str, Any]) -> Rule:
         return Attend(values["temperature"], values["normaliser"], values["active_only"])
     constraint = dict(values["constraint"])
     smooth = Temperature(**values["smooth"]) if values["smooth"] else None
-    return Transport(CONSTRAINTS[constraint.pop("name")](**constraint), smooth)
+    return Transport(CONSTRAINTS[constraint.pop("name")](**constraint), smooth, values["soft"])
 
 
 def describe_encoder(encoder: Any) -> dict[str, Any]:
     """What it takes to build an encoder again."""
     if isinstance(encoder, Projected):
-        return {"kind": "projected", "size": encoder.size, "base": describe_encoder(encoder.encoder)}
+        base = describe_encoder(encoder.encoder)
+        if base["kind"] not in ("sentence", "word"):
+            base = {"kind": "given", "name": encoder.encoder.name}
+        return {"kind": "projected", "size": encoder.size, "base": base}
     if isinstance(encoder, SentenceEncoder):
         return {"kind": "sentence", "model": encoder.name}
     if isinstance(encoder, WordEncoder):

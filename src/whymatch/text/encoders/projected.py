@@ -8,6 +8,8 @@ from whymatch.text.encoders import Encoder
 from whymatch.text.encoders.learning import Learning
 from whymatch.text.spans import Span
 
+MOST = 100_000  # texts whose vectors are kept
+
 
 class Projected(Learning):
     """The vectors of a frozen encoder, each text encoded once, through a linear map that starts as the identity."""
@@ -29,5 +31,9 @@ class Projected(Learning):
         new = list(dict.fromkeys(key for key in keys if key not in self.known))
         if new:
             vectors = self.encoder.encode([text for text, _ in new], [some for _, some in new])
-            self.known.update(zip(new, vectors, strict=True))
-        return [self.map(self.dropout(self.known[key].to(self.map.weight))) for key in keys]
+            found = self.known | dict(zip(new, vectors, strict=True))
+            if len(found) <= MOST:
+                self.known = found
+        else:
+            found = self.known
+        return [self.map(self.dropout(found[key].to(self.map.weight))) for key in keys]
