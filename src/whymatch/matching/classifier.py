@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -15,7 +14,6 @@ from whymatch.matching.head import Head
 from whymatch.matching.model import Learner, Matched, Matcher
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import Document, document
-from whymatch.text.encoders import Encoder
 from whymatch.text.spans import Span
 
 AT_ONCE = 256  # pairs in a batch of predictions
@@ -46,32 +44,11 @@ class Classifier(Matcher):
         hidden: int = 128,
         dropout: float = 0.1,
     ) -> None:
-        super().__init__(encoder, rule, cost)
+        super().__init__(encoder, rule, cost, split=split)
         if len(set(labels)) != len(labels) or len(labels) < 2:
             raise ValueError(f"A classifier needs two labels or more, all different, got {list(labels)}.")
         self.labels = list(labels)
-        self.split = split
         self.head = Head(encoder.size, len(labels), hidden, dropout)
-
-    def save_pretrained(self, folder: str | Path) -> None:
-        """Writes config.json and model.safetensors."""
-        from whymatch.matching.saving import save_pretrained
-
-        save_pretrained(self, folder)
-
-    @classmethod
-    def from_pretrained(cls, folder: str | Path, encoder: Encoder | None = None) -> "Classifier":
-        """What `save_pretrained` wrote; an encoder that was not written there is given."""
-        from whymatch.matching.saving import from_pretrained
-
-        model = from_pretrained(folder, encoder)
-        if not isinstance(model, cls):
-            raise ValueError(f"The model in {folder} is a {model.kind}, not a {cls.kind}.")
-        return model
-
-    @property
-    def aligner(self) -> Aligner:
-        return Aligner(self.split, self.encoder, self.cost)
 
     def logits(self, pairs: Sequence[tuple[Document, Document]]) -> tuple[Tensor, Matched]:
         """(pairs, labels), and what they were computed from."""

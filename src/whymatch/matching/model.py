@@ -1,14 +1,17 @@
 """What the ranker and the classifier share: texts in, costs and weights of their pairs of spans out, with gradients."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from typing import NamedTuple, Protocol, Self
 
 import torch
 from torch import Tensor, nn
 
+from whymatch.matching.aligner import Aligner
 from whymatch.matching.costs import Cost, cosine_distance
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import Document
+from whymatch.text.encoders import Encoder
 from whymatch.text.spans import Span
 from whymatch.transport.constraints import UpTo
 
@@ -37,9 +40,11 @@ class Matched(NamedTuple):
 
 
 class Matcher(nn.Module):
-    """Encodes, compares and weighs pairs of texts."""
+    """Encodes, compares and weighs pairs of texts; `split` is how texts that come as strings are split."""
 
-    def __init__(self, encoder: Learner, rule: Rule, cost: Cost = cosine_distance) -> None:
+    kind = "matcher"
+
+    def __init__(self, encoder: Learner, rule: Rule, cost: Cost = cosine_distance, *, split: str = "sentence") -> None:
         super().__init__()
         if cost.of_all:
             raise ValueError(f"A model is trained on padded batches, and {cost.name} looks at every span of a pair.")
@@ -50,6 +55,7 @@ class Matcher(nn.Module):
         self.encoder = encoder
         self.rule = rule
         self.cost = cost
+        self.split = split
 
     def forward(self, pairs: Sequence[tuple[Document, Document]]) -> Matched:
         distinct = list(dict.fromkeys(text for pair in pairs for text in pair))
@@ -63,3 +69,24 @@ class Matcher(nn.Module):
         weights = self.rule.weights(cost, sizes)
         score = (weights * (self.rule.zero(self.cost.neutral) - cost)).sum(dim=(1, 2))
         return Matched(left, right, cost, weights, sizes, score)
+
+    @property
+    def aligner(self) -> Aligner:
+        """An aligner with the model's parts."""
+        return Aligner(self.split, self.encoder, self.cost)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Writes config.json and model.safetensors."""
+        from whymatch.matching.saving import save_pretrained
+
+        save_pretrained(self, folder)
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path, encoder: Encoder | None = None) -> Self:
+        """What `save_pretrained` wrote; an encoder that was not written there is given."""
+        from whymatch.matching.saving import from_pretrained
+
+        model = from_pretrained(folder, encoder)
+        if not isinstance(model, cls):
+            raise ValueError(f"The model in {folder} is a {model.kind}, not a {cls.kind}.")
+        return model

@@ -1,17 +1,15 @@
 """Ranks documents by the score of their alignment with a query."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from whymatch.matching.aligner import Aligner, Text
+from whymatch.matching.aligner import Text
 from whymatch.matching.costs import Cost, cosine_distance
 from whymatch.matching.model import Learner, Matcher
 from whymatch.matching.rules import Transport
-from whymatch.text.encoders import Encoder
 from whymatch.transport.constraints import Constraint
 
 
@@ -26,30 +24,9 @@ class Ranker(Matcher):
     def __init__(
         self, encoder: Learner, constraint: Constraint, cost: Cost = cosine_distance, *, split: str = "sentence"
     ) -> None:
-        super().__init__(encoder, Transport(constraint), cost)
+        super().__init__(encoder, Transport(constraint), cost, split=split)
         self.constraint = constraint
-        self.split = split
         self.calibration: tuple[float, float] | None = None
-
-    def save_pretrained(self, folder: str | Path) -> None:
-        """Writes config.json and model.safetensors."""
-        from whymatch.matching.saving import save_pretrained
-
-        save_pretrained(self, folder)
-
-    @classmethod
-    def from_pretrained(cls, folder: str | Path, encoder: Encoder | None = None) -> "Ranker":
-        """What `save_pretrained` wrote; an encoder that was not written there is given."""
-        from whymatch.matching.saving import from_pretrained
-
-        model = from_pretrained(folder, encoder)
-        if not isinstance(model, cls):
-            raise ValueError(f"The model in {folder} is a {model.kind}, not a {cls.kind}.")
-        return model
-
-    @property
-    def aligner(self) -> Aligner:
-        return Aligner(self.split, self.encoder, self.cost)
 
     def rank(self, query: Text, documents: Sequence[Text], top_k: int | None = None) -> list[dict[str, Any]]:
         """The best documents, best first, as sentence-transformers' `CrossEncoder.rank` gives them, with their links.

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.costs import COSTS
+from whymatch.matching.model import Matcher
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.encoders import Encoder
@@ -28,7 +29,7 @@ OF_MODEL = "encoder.model."  # weights that stand in the folder of a fine-tuned 
 CONSTRAINTS: dict[str, Any] = {kind.__name__: kind for kind in (Balanced, OneTo, UpTo, Exactly)}
 
 
-def save_pretrained(model: Ranker | Classifier, folder: str | Path) -> None:
+def save_pretrained(model: Matcher, folder: str | Path) -> None:
     """Writes a model into a folder, which `from_pretrained` reads."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -46,8 +47,10 @@ def save_pretrained(model: Ranker | Classifier, folder: str | Path) -> None:
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     if isinstance(model, Classifier):
         config |= {"labels": model.labels, "hidden": model.head.of_left.out_features}
-    else:
+    elif isinstance(model, Ranker):
         config["calibration"] = model.calibration
+    else:
+        raise ValueError(f"A ranker or a classifier can be written, got a {model.kind}.")
     if isinstance(model.encoder, FineTuned):
         model.encoder.write(folder / "encoder")
         tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith(OF_MODEL)}
