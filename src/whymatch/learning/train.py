@@ -78,6 +78,10 @@ def train_one(settings: Settings, folder: Path, *, resume: bool, report: Callabl
     check(settings, train_split, validation)
     remember(settings, folder, len(train_split), resume)
     model = build(settings, train_split, validation)
+    if isinstance(model.encoder, Projected):
+        texts = all_texts([*train_split, *validation])
+        report(f"encoding {len(texts):,} texts, once")
+        model.encoder.encode([text.text for text in texts], [text.spans for text in texts])
     if isinstance(model, Ranker):
         loss: Any = partial(rank_loss, model, settings)
         score: Any = partial(rank_score, model, validation)
