@@ -19,6 +19,9 @@ bench: .venv/ready  ## ours beside peers, as ratios; lapjv joins in where it can
 	-$(BIN)/pip install -q -c constraints.txt lapjv
 	$(BIN)/python -m benchmarks.exact
 	$(BIN)/python -m benchmarks.sinkhorn
+	$(BIN)/python -m benchmarks.aligning
+	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.rules
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
