@@ -1,0 +1,148 @@
+"""`whymatch align --pairs`: a bad line is reported and loses no other."""
+
+import os
+import tracemalloc
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import GOOD, LONG, QUESTION, SHORT, Align, Ran, row, strict, written
+from whymatch.cli.align import TOGETHER
+from whymatch.matching.aligner import Aligner
+from whymatch.matching.alignment import Alignment
+from whymatch.text.encoders import models
+
+pytestmark = pytest.mark.skipif(find_spec(models.BUNDLE) is None, reason=f"{models.BUNDLE} is not installed")
+
+
+BAD_LINES = {
+    b"this is not JSON": "This is not JSON",
+    b'{"left": "cut o': "This is not JSON",
+    b"[" * 50: "This is not JSON",
+    b'{"left": "A cat sat."}': 'A line is an object with "left" and "right"',
+    b'["A cat sat.", "A cat slept."]': 'A line is an object with "left" and "right"',
+    b"null": 'A line is an object with "left" and "right"',
+    row(3, "A cat slept."): '"left" is a text or a list of texts, got int',
+    row("A cat sat.", None): '"right" is a text or a list of texts, got NoneType',
+    row(["A cat sat.", 3], "A cat slept."): '"left" is a text or a list of texts, got list',
+    row("", "A cat slept."): '"left" is empty',
+    row("A cat sat.", "\u200b \ufeff"): '"right" is empty',
+    row([], "A cat slept."): '"left" is empty',
+    row(["A cat sat.", " "], "A cat slept."): "Span 1 is blank",
+    row("It rained.", "It poured."): "Exactly(k=2) needs 2 or more spans on both sides, got 1 and 1",
+    b'{"left": "caf\xe9", "right": "caf\xe9"}': "The line is not utf-8: byte 13",
+    rb'{"left": "A cat sat.\ud800", "right": "A cat slept."}': "half a surrogate pair at character 10",
+    b'{"left": "A cat\x00", "right": "A cat slept."}': "zero bytes",
+    row("Cat. " * 2001, "A cat slept. It slept."): "2,001 spans, and the limit is 2,000",
+}
+
+
+@pytest.mark.parametrize("source", ["file", "standard input"])
+def test_a_bad_line_is_reported_with_its_number_and_loses_no_other(align: Align, tmp_path: Path, source: str) -> None:
+    lines = [GOOD] * TOGETHER
+    for line in BAD_LINES:
+        lines += [b"", GOOD, line, b" \t\r", GOOD]
+    good = {number: f"id {number}" for number, line in enumerate(lines, start=1) if line == GOOD}
+    bad = {number: BAD_LINES[line] for number, line in enumerate(lines, start=1) if line in BAD_LINES}
+    for number, name in good.items():
+        lines[number - 1] = GOOD[:-1] + b', "id": "%b"}' % name.encode()
+    data = b"\n".join(lines)
+    settings = ("--constraint", "exactly:2")
+    if source == "file":
+        ran = align("--pairs", written(tmp_path, "pairs.jsonl", data), *settings)
+    else:
+        ran = align("--pairs", "-", *settings, stdin=data)
+    assert ran.status == 2
+    rows = [strict(line) for line in ran.out.split("\n")[:-1]]
+    assert {found["line"]: found["id"] for found in rows} == good
+    assert len(rows) == len(good)
+    assert {Alignment.from_dict(found).to_pharaoh() for found in rows} == {"0-1 1-0"}
+    *reports, summary = ran.err.split("\n")[:-1]
+    assert len(reports) == len(bad)
+    for report, (number, message) in zip(reports, bad.items(), strict=True):
+        assert report.startswith(f"whymatch: line {number}: ")
+        assert message in report
+    assert summary == f"whymatch: lines that could not be aligned: {len(bad)}."
+
+
+def test_pairs_that_are_all_good_are_aligned_as_alone_and_in_silence(
+    align: Align, library: Aligner, tmp_path: Path
+) -> None:
+    texts = [(SHORT, LONG), (LONG, SHORT), (SHORT, "Quite something else."), (QUESTION.read_text("utf-8"), LONG)]
+    data = b"\xef\xbb\xbf" + b"\r\n".join(row(*pair) for pair in texts)
+    ran = align("--pairs", written(tmp_path, "pairs.jsonl", data))
+    assert (ran.status, ran.err) == (0, "")
+    rows = [strict(line) for line in ran.out.split("\n")[:-1]]
+    assert [found["line"] for found in rows] == [1, 2, 3, 4]
+    assert not any("id" in found for found in rows)
+    for pair, found in zip(texts, map(Alignment.from_dict, rows), strict=True):
+        alone = library.align(*pair)
+        assert (found.left.text, found.right.text) == pair
+        assert found.to_pharaoh() == alone.to_pharaoh()
+        assert found.score == pytest.approx(alone.score, abs=1e-5)
+
+
+@pytest.mark.parametrize("id_", ["a\u2028b", 0, None, 1.5, ["x", {"y": "é"}], False])
+def test_an_id_comes_back_as_it_was(align: Align, id_: object) -> None:
+    ran = align("--pairs", "-", stdin=row(SHORT, LONG, id=id_, other=3))
+    assert ran.status == 0
+    found = strict(ran.out)
+    assert found["id"] == id_
+    assert "other" not in found
+
+
+def test_no_pairs_are_no_error(align: Align) -> None:
+    assert align("--pairs", "-", stdin=b"\n \n") == Ran(0, "", "")
+
+
+def test_clip_makes_k_smaller_where_a_text_is_short(align: Align) -> None:
+    data = row(SHORT, LONG) + b"\n" + row(LONG, LONG)
+    ran = align("--pairs", "-", "--constraint", "exactly:3", "--clip", stdin=data)
+    assert (ran.status, ran.err) == (0, "")
+    short, long = (Alignment.from_dict(strict(line)) for line in ran.out.split("\n")[:-1])
+    assert (len(short.links), short.certificate.clipped) == (2, True)
+    assert (len(long.links), long.certificate.clipped) == (3, False)
+
+
+def test_a_line_larger_than_two_texts_is_reported(align: Align) -> None:
+    ran = align("--pairs", "-", "--max-mb", "0.0001", stdin=row("a" * 300, "b") + b"\n" + row("a", "b"))
+    assert ran.status == 2
+    assert strict(ran.out)["line"] == 2
+    assert ran.err.startswith("whymatch: line 1: The line is larger than two texts of 0.0001 MB")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"left": "A cat.", "right": "A dog.", "id": NaN}',
+        b'{"left": "A cat.", "right": "A dog.", "id": [1e999]}',
+        rb'{"left": "A cat.", "right": "A dog.", "id": "\ud800"}',
+        b'{"left": "A cat.", "right": "A dog.", "id": ' + b"[" * 10**5 + b"]" * 10**5 + b"}",
+        b"[" * 10**5,
+    ],
+    ids=["NaN", "infinity", "surrogate", "deep id", "deep line"],
+)
+def test_a_line_that_json_cannot_hold_loses_no_other(align: Align, line: bytes) -> None:
+    ran = align("--pairs", "-", stdin=b"\n".join([GOOD, line, GOOD]))
+    assert ran.status == 2
+    assert [strict(found)["line"] for found in ran.out.split("\n")[:-1]] == [1, 3]
+    report, summary = ran.err.split("\n")[:-1]
+    assert report.startswith("whymatch: line 2: ")
+    assert summary == "whymatch: lines that could not be aligned: 1."
+
+
+def test_a_line_of_50_mb_is_reported_and_not_read_whole(align: Align, library: Aligner, tmp_path: Path) -> None:
+    file = written(tmp_path, "large.jsonl", "")
+    os.truncate(file, 50 * 10**6)
+    with file.open("ab") as end:
+        end.write(b"\n" + GOOD)
+    tracemalloc.start()
+    try:
+        ran = align("--pairs", file)
+        assert tracemalloc.get_traced_memory()[1] < 40 * 10**6
+    finally:
+        tracemalloc.stop()
+    assert ran.status == 2
+    assert strict(ran.out)["line"] == 2
+    assert ran.err.startswith("whymatch: line 1: The line is larger than two texts of 5 MB")

@@ -1,0 +1,116 @@
+"""`whymatch align` as a process: pipes, signals, full disks, closed streams."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Timer
+from typing import IO, NamedTuple
+
+import pytest
+
+from tests.cli.running import COMMAND, DUPLICATE, GOOD, LIMIT, LONG, QUESTION, SHORT, Ran, refused
+from whymatch.cli import main
+from whymatch.cli.align import TOGETHER
+from whymatch.text.encoders import models
+
+pytestmark = pytest.mark.skipif(find_spec(models.BUNDLE) is None, reason=f"{models.BUNDLE} is not installed")
+
+
+def test_an_error_of_a_process_is_one_line_and_a_status(tmp_path: Path) -> None:
+    command = [*COMMAND, str(tmp_path / "missing"), str(DUPLICATE)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "No such file" in refused(Ran(ran.returncode, ran.stdout, ran.stderr))
+
+
+class Process(NamedTuple):
+    """A command that runs, and its three pipes."""
+
+    popen: subprocess.Popen[bytes]
+    stdin: IO[bytes]
+    stdout: IO[bytes]
+    stderr: IO[bytes]
+
+    def end(self) -> tuple[int, bytes]:
+        """Its status and its standard error."""
+        return self.popen.wait(), self.stderr.read()
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator[Process]:
+    """A process whose output is buffered as Python does, and which is ended if it hangs."""
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*COMMAND, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, env=buffered) as popen:
+        assert popen.stdin is not None
+        assert popen.stdout is not None
+        assert popen.stderr is not None
+        timer = Timer(LIMIT, popen.kill)
+        timer.start()
+        try:
+            yield Process(popen, popen.stdin, popen.stdout, popen.stderr)
+        finally:
+            timer.cancel()
+            popen.kill()
+
+
+def answered(process: Process) -> None:
+    """Sends as many pairs as are aligned together, and reads all answers while standard input stays open."""
+    process.stdin.write((GOOD + b"\n") * TOGETHER)
+    process.stdin.flush()
+    numbers = [json.loads(process.stdout.readline())["line"] for _ in range(TOGETHER)]
+    assert numbers == [*range(1, TOGETHER + 1)]
+
+
+def test_pairs_are_answered_in_chunks_and_a_reader_that_leaves_ends_it_quietly() -> None:
+    with started("--pairs", "-") as process:
+        answered(process)
+        process.stdout.close()
+        process.stdin.write((GOOD + b"\n") * TOGETHER)
+        process.stdin.flush()
+        assert process.end() == (0, b"")
+
+
+def test_an_interrupt_ends_it_in_one_line() -> None:
+    with started("--pairs", "-") as process:
+        answered(process)
+        process.popen.send_signal(signal.SIGINT)
+        assert process.end() == (130, b"whymatch: interrupted\n")
+
+
+def test_a_reader_that_leaves_before_the_table_ends_it_quietly() -> None:
+    with started("-", str(DUPLICATE)) as process:
+        process.stdout.close()
+        process.stdin.write(QUESTION.read_bytes())
+        process.stdin.close()
+        assert process.end() == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_is_one_line_and_a_status() -> None:
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            [*COMMAND, "--text", SHORT, LONG], stdout=full, stderr=subprocess.PIPE, env=buffered, text=True, check=False
+        )
+    assert "No space left" in refused(Ran(ran.returncode, "", ran.stderr))
+
+
+def test_a_closed_output_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    status = main(["align", "--text", SHORT, LONG, "--json"])
+    monkeypatch.undo()
+    assert "output is closed" in refused(Ran(status, *capsys.readouterr()))
+
+
+@pytest.mark.parametrize("arguments", [["--pairs", "-"], ["-", str(DUPLICATE)]])
+def test_a_closed_input_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert "input is closed" in refused(Ran(main(["align", *arguments]), *capsys.readouterr()))
