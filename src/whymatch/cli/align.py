@@ -199,14 +199,16 @@ def is_text(value: object) -> bool:
 
 
 def progress(rows: Iterator[Any], path: Path) -> Iterator[Any]:
-    """The rows, with a progress bar if a person is watching."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        return rows
+    """The rows, with a progress bar if a person is watching and the answers go elsewhere."""
+    if sys.stderr is None or not sys.stderr.isatty() or sys.stdout.isatty():
+        yield from rows
+        return
     from rich.console import Console
-    from rich.progress import track
+    from rich.progress import Progress
 
     lines = None
     if path.is_file():
         with path.open("rb") as file:
             lines = sum(1 for _ in file)
-    return iter(track(rows, "Aligning", total=lines, console=Console(stderr=True)))
+    with Progress(console=Console(stderr=True), redirect_stdout=False) as bar:  # or the answers would join the bar
+        yield from bar.track(rows, total=lines, description="Aligning")
