@@ -1,5 +1,8 @@
 """Single steps of the CPU kernels: certificates hold whatever the prices, and cycles of links are removed."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -84,3 +87,32 @@ def test_the_simplex_method_finds_the_optimum_of_shortest_paths(seed: int) -> No
     exact = solve(torch.from_numpy(c), Balanced(), mass=(torch.from_numpy(sent), torch.from_numpy(taken)))
     assert moved == pytest.approx(float(exact.cost), rel=1e-12, abs=1e-12)
     assert bound_masses(c, sent, taken, w.real[V]) == pytest.approx(moved, rel=1e-12, abs=1e-12)
+
+
+WITHOUT = """
+import sys, warnings
+for name in {hidden}:
+    sys.modules[name] = None
+warnings.simplefilter("ignore")
+import torch
+import whymatch as wm
+import whymatch.learning.train
+cost = torch.rand(3, 4, 6, generator=torch.Generator().manual_seed(0)).requires_grad_()
+for constraint in (wm.Exactly(2), wm.OneTo(1), wm.UpTo(1, 0.5), wm.Balanced()):
+    found = wm.solve(cost, constraint, smooth=wm.Temperature(0.1))
+    (gradient,) = torch.autograd.grad(found.plan.square().sum(), cost)
+    print(found.plan.tolist(), found.gap.abs().max() < 1e-6, gradient.mul(1e5).round().tolist())
+print(wm.path(cost.detach()).partner.tolist())
+"""
+
+
+def test_without_numba_and_the_packages_of_the_command_the_answers_are_the_same() -> None:
+    hidden = ("numba", "llvmlite", "rich", "typer", "entmax", "jinja2", "sentencex", "tensorboard")
+    answers = [
+        subprocess.run(
+            [sys.executable, "-c", WITHOUT.format(hidden=names)], check=True, capture_output=True, text=True
+        ).stdout
+        for names in ((), hidden)
+    ]
+    assert answers[0] == answers[1]
+    assert "False" not in answers[0]

@@ -4,10 +4,23 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import torch
-from entmax import entmax15, sparsemax
 from torch import Tensor
 
 Normaliser: TypeAlias = Callable[[Tensor, int], Tensor]
+
+
+def sparsemax(logits: Tensor, dim: int = -1) -> Tensor:
+    """Softmax with many exact zeros (Martins and Astudillo, 2016)."""
+    from entmax import sparsemax
+
+    return sparsemax(logits, dim)
+
+
+def entmax15(logits: Tensor, dim: int = -1) -> Tensor:
+    """Between softmax and sparsemax (Peters et al., 2019)."""
+    from entmax import entmax15
+
+    return entmax15(logits, dim)
 
 
 class Attention(NamedTuple):

@@ -6,13 +6,19 @@ is the certificate. Distances are sums of these reduced costs.
 """
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
+from warnings import warn
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+try:
+    from llvmlite import ir
+    from numba import njit, types
+    from numba.extending import intrinsic
+except ImportError:  # the kernels are Python: they work as they are, slowly
+    njit = None  # type: ignore[assignment]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -26,6 +32,8 @@ def kernel(function: Function) -> Function:
 
     Serial on purpose: numba's parallel loops kill forked children and stop the process when two threads enter them.
     """
+    if njit is None:
+        return slow(function)
     try:
         return cast(Function, njit(nogil=True, cache=True)(function))
     except RuntimeError:  # nowhere to write a cache: a read-only installation without a home
@@ -34,7 +42,19 @@ def kernel(function: Function) -> Function:
 
 def step(function: Function) -> Function:
     """A part of a kernel, always inlined: a call would copy all of `Work`."""
-    return cast(Function, njit(nogil=True, forceinline=True)(function))
+    return function if njit is None else cast(Function, njit(nogil=True, forceinline=True)(function))
+
+
+def slow(function: Function) -> Function:
+    """The same in plain Python, for machines without numba."""
+
+    @wraps(function)
+    def run(*arguments: Any) -> Any:
+        warn("numba is not installed: plans are solved in plain Python, hundreds of times slower.", stacklevel=2)
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    return cast(Function, run)
 
 
 class Work(NamedTuple):
@@ -80,7 +100,7 @@ def minimum(typing: Any, a: Any, b: Any) -> Any:
     return types.float64(types.float64, types.float64), generate
 
 
-smaller = cast(Callable[[float, float], float], intrinsic(minimum))
+smaller = min if njit is None else cast(Callable[[float, float], float], intrinsic(minimum))
 
 
 # ---- steps on one row of c ----
