@@ -94,7 +94,7 @@ def test_a_ranker_is_chosen_among_several_by_validation(
     assert [one["settings"]["rule"]["constraint"] for one in report["tried"]] == ["exactly:1", "one-to:1"]
     assert main(["evaluate", str(out), "--data", str(queries)]) == 0
     printed = capsys.readouterr().out
-    assert all(name in printed for name in ("AUC", "MAP", "MRR", "P@1", "links"))
+    assert all(name in printed for name in ("AUC", "MAP", "MRR", "P@1", "active alignments"))
 
 
 @pytest.mark.parametrize(

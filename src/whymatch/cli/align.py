@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from whymatch.cli.complaints import complain
 from whymatch.cli.reading import MEGABYTE, decoded, lines, read_text, standard_input
+from whymatch.cli.watching import bar, watched
 from whymatch.text.spans import is_blank
 
 if TYPE_CHECKING:
@@ -200,15 +201,14 @@ def is_text(value: object) -> bool:
 
 def progress(rows: Iterator[Any], path: Path) -> Iterator[Any]:
     """The rows, with a progress bar if a person is watching and the answers go elsewhere."""
-    if sys.stderr is None or not sys.stderr.isatty() or sys.stdout.isatty():
+    if sys.stdout.isatty() or not watched():
         yield from rows
         return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    lines = None
+    lines = 0
     if path.is_file():
         with path.open("rb") as file:
             lines = sum(1 for _ in file)
-    with Progress(console=Console(stderr=True), redirect_stdout=False) as bar:  # or the answers would join the bar
-        yield from bar.track(rows, total=lines, description="Aligning")
+    with bar("aligning", lines or None) as update:
+        for number, row in enumerate(rows, start=1):
+            yield row
+            update(number)

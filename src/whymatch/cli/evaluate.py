@@ -3,7 +3,9 @@
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from whymatch.cli.complaints import complain
 
 
 def add_to(verbs: Any) -> None:
@@ -12,36 +14,42 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("model", metavar="RUN", type=Path, help="the folder of a run, or of a model")
     parser.add_argument("--data", type=Path, required=True, help="the folder of the data set")
     parser.add_argument("--split", default="test", help="train, val or test (default)")
+    parser.add_argument(
+        "--deletions", action="store_true", help="also measure what comes of deleting text (takes longer)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.set_defaults(run=run)
 
 
 def run(settings: argparse.Namespace) -> None:
-    """Evaluates and prints."""
-    from whymatch.datasets.eraser import read_eraser
-    from whymatch.datasets.jsonl import read_pairs, read_queries
-    from whymatch.learning.evaluate import evaluate_classifier, evaluate_ranker
+    """Evaluates and prints; the card in the model's folder says the same."""
+    from whymatch.cli.watching import bar
+    from whymatch.datasets.folders import read_split
+    from whymatch.learning.card import rows, write_card
+    from whymatch.learning.evaluate import evaluate
     from whymatch.matching.ranker import Ranker
     from whymatch.matching.saving import from_pretrained
     from whymatch.show.terminal import table
-    from whymatch.text.spans import splitter
+    from whymatch.show.words import IN_CONTEXT
 
     inside = settings.model / "model"
-    model = from_pretrained(inside if inside.is_dir() else settings.model)
-    data, split = settings.data, settings.split
-    if isinstance(model, Ranker):
-        found = evaluate_ranker(model, list(read_queries(data, split, splitter(model.split))))
-    elif (data / "docs").is_dir():
-        found = evaluate_classifier(model, list(read_eraser(data, split)))
-    else:
-        found = evaluate_classifier(model, list(read_pairs(data, split, splitter(model.split))))
+    folder = inside if inside.is_dir() else settings.model
+    model = from_pretrained(folder)
+    task: Literal["rank", "classify"] = "rank" if isinstance(model, Ranker) else "classify"
+    records = read_split(settings.data, settings.split, task, model.split)
+    with bar("evaluating", len(records)) as progress:
+        found = evaluate(model, records, deletions=settings.deletions, progress=progress)
+    try:
+        write_card(folder, found, settings.data, settings.split)
+    except OSError as error:
+        complain(f"the card in {folder} stays as it is: {error.strerror}")
     if settings.json:
         print(json.dumps(found))
         return
-    rows = []
-    for name, value in found.items():
-        if isinstance(value, dict):
-            rows.append([name, f"{value['mean']:.4f}", f"{value['low']:.4f} to {value['high']:.4f}"])
-        else:
-            rows.append([name, f"{value:.4g}" if isinstance(value, float) else str(value), ""])
-    print(table(["", f"{data.name}, {split}", "95% interval"], rows))
+    print(
+        table(
+            ["", f"{settings.data.resolve().name}, {settings.split}", "95% interval"], [[*row] for row in rows(found)]
+        )
+    )
+    if model.encoder.contextual:
+        print(IN_CONTEXT)

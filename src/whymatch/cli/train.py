@@ -19,12 +19,25 @@ def add_to(verbs: Any) -> None:
 
 def run(settings: argparse.Namespace) -> None:
     """Trains, and says where the model is."""
-    from whymatch.learning.settings import read_settings
-    from whymatch.learning.train import train
-
-    def report(line: str) -> None:
-        print(line, file=sys.stderr)
+    from whymatch.cli.watching import bar
+    from whymatch.learning.fit import Progress
+    from whymatch.learning.settings import Settings, read_settings
+    from whymatch.learning.train import Watch, train
 
     folder = settings.out or Path("runs") / settings.settings.stem
-    best = train(read_settings(settings.settings), folder, resume=settings.resume, report=report)
-    print(f"validation {best.validation:.4f}, model in {folder / 'model'}")
+    runs = read_settings(settings.settings)
+    with bar("training", 1, "loss", "speed") as update:
+
+        def show(run: Settings, progress: Progress) -> None:
+            update(
+                progress.done,
+                total=progress.items,
+                description=f"epoch {progress.epoch + 1} of {run.schedule.epochs}",
+                loss=f"loss {progress.loss:.3f}",
+                speed=f"{progress.speed:.0f}/s",
+            )
+
+        watch = Watch(lambda line: print(line, file=sys.stderr), show)
+        best = train(runs, folder, resume=settings.resume, watch=watch)
+    if best.first:
+        print(f"validation {best.validation:.4f}, model in {folder / 'model'}")

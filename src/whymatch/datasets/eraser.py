@@ -8,28 +8,29 @@ from typing import Any
 
 from whymatch.datasets.jsonl import rows
 from whymatch.datasets.records import Pair
-from whymatch.text.document import Document, joined
-from whymatch.text.spans import Span, lines
+from whymatch.text.document import Document, document, joined
+from whymatch.text.spans import Span, Splitter, lines
 
 
-def read_eraser(folder: str | Path, split: str) -> Iterator[Pair]:
+def read_eraser(folder: str | Path, split: str, splitter: Splitter = lines) -> Iterator[Pair]:
     """A pair a row: the query on the left (two spans where it is "question || answer"), its documents on the right.
 
-    Right spans are the lines of the documents; the right rationale is the evidence, in ranges of tokens between blanks.
+    The right rationale is the evidence, in ranges of tokens between blanks. Documents have a sentence a line, and lines
+    are the right spans, unless another `splitter` is given, which then splits the query too.
     """
     folder = Path(folder)
     if not (folder / "docs").is_dir():
         raise ValueError(f"{folder} has no docs folder: this is not ERASER's layout.")
-    return rows(folder, split, lambda row, name: read_row(folder, row))
+    return rows(folder, split, lambda row, name: read_row(folder, row, splitter))
 
 
-def read_row(folder: Path, row: dict[str, Any]) -> Pair:
+def read_row(folder: Path, row: dict[str, Any], splitter: Splitter) -> Pair:
     """One row, with the documents that it names."""
     evidence = [piece for group in row["evidences"] for piece in group]
     names = tuple(row.get("docids") or dict.fromkeys(piece["docid"] for piece in evidence))
     if not names:
         names = (row["annotation_id"].rsplit(":", 2)[0],)  # a row without evidence: its id starts with its document
-    right, first_token = read_documents(folder, names)
+    right, first_token = read_documents(folder, names, splitter)
     tokens = token_spans(right)
     marked = []
     for piece in evidence:
@@ -40,11 +41,13 @@ def read_row(folder: Path, row: dict[str, Any]) -> Pair:
         marked.append(Span(tokens[start].start, tokens[end - 1].end))
     query = [part.strip() for part in row["query"].split("||")]
     left = joined([part for part in query if part])
+    if splitter is not lines:
+        left = document(left.text, splitter)
     return Pair(row["annotation_id"], left, right, row["classification"], right_rationale=tuple(sorted(set(marked))))
 
 
 @lru_cache(maxsize=1024)
-def read_documents(folder: Path, names: tuple[str, ...]) -> tuple[Document, tuple[int, ...]]:
+def read_documents(folder: Path, names: tuple[str, ...], splitter: Splitter) -> tuple[Document, tuple[int, ...]]:
     """The documents as one text, and the number of each one's first token."""
     texts = [(folder / "docs" / name).read_text(encoding="utf-8").strip("\n") for name in names]
     first, counts = [], 0
@@ -52,7 +55,7 @@ def read_documents(folder: Path, names: tuple[str, ...]) -> tuple[Document, tupl
         first.append(counts)
         counts += len(text.split())
     whole = "\n\n".join(texts)
-    return Document(whole, tuple(lines(whole))), tuple(first)
+    return document(whole, splitter), tuple(first)
 
 
 @lru_cache(maxsize=1024)

@@ -1,18 +1,22 @@
 """One plain training loop: batches in a seeded order, warm-up, clipping, early stopping, and a resume to the bit."""
 
-import json
 import math
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from whymatch.learning.batches import batches, pieces
 from whymatch.learning.checkpoint import load_checkpoint, save_checkpoint
+from whymatch.learning.journal import Journal
+from whymatch.learning.processes import Processes
 
 Item = TypeVar("Item")
+NOTED = 20  # steps from one loss in the journal to the next
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,25 @@ class Schedule:
             raise ValueError("Schedule(rate, clip) take positive numbers, warmup 0 or more.")
 
 
+class Progress(NamedTuple):
+    """Where a run stands."""
+
+    epoch: int
+    done: int
+    """Items of this epoch that were learned from."""
+    items: int
+    loss: float
+    speed: float
+    """Items a second, of late."""
+
+
 @dataclass
 class Fitting(Generic[Item]):
-    """A run: the model, what a batch costs it, and how good it is on validation (high is good).
+    """A run: the model, what each item of a batch costs it, and how good it is on validation (high is good).
 
     With a folder, checkpoints and `metrics.jsonl` are written there, and `resume` goes on from the last checkpoint. On
-    a CPU the weights at the end are those of a run that was never interrupted, to the bit.
+    a CPU the weights at the end are those of a run that was never interrupted, to the bit. Several processes share each
+    batch: the loss is one value an item, so that their sum is what one process would learn from.
     """
 
     model: nn.Module
@@ -52,113 +69,135 @@ class Fitting(Generic[Item]):
     schedule: Schedule = Schedule()
     folder: Path | None = None
     report: Callable[[str], None] = lambda line: None
+    progress: Callable[[Progress], None] = lambda progress: None
+    size: Callable[[Item], int] = lambda item: 1
+    """What an item takes in memory; batches are of similar sizes, and learned from in pieces of `most` at once."""
+    most: int = 2**62
+    draw: Callable[[Item, torch.Generator], Item] = lambda item, chance: item
+    """What of an item is used in an epoch."""
+    processes: Processes = field(default_factory=Processes)
     step: int = field(default=0, init=False)
     epoch: int = field(default=0, init=False)
     place: int = field(default=0, init=False)
+    """Batches of this epoch that were learned from."""
     best: float = field(default=-math.inf, init=False)
     best_epoch: int = field(default=-1, init=False)
     best_weights: dict[str, Tensor] = field(default_factory=dict, init=False)
+    journal: Journal | None = field(default=None, init=False)
 
     def run(self, items: Sequence[Item], *, resume: bool = False) -> float:
         """Learns until validation no longer improves; leaves the best weights in the model and returns their score."""
         if not items:
             raise ValueError("There is nothing to learn from: the training split is empty.")
-        learned = [weight for weight in self.model.parameters() if weight.requires_grad]
-        self.optimiser = torch.optim.Adam(learned, lr=self.schedule.rate)
-        torch.manual_seed(self.schedule.seed)
+        self.model.to(self.processes.device)
+        self.learned = [weight for weight in self.model.parameters() if weight.requires_grad]
+        self.optimiser = torch.optim.Adam(self.learned, lr=self.schedule.rate)
+        torch.manual_seed(self.schedule.seed + 1_000_033 * self.processes.rank)
         if self.folder is not None:
             if resume:
                 self.load()
-            elif (self.folder / "checkpoints").is_dir():
+            elif self.processes.first and (self.folder / "checkpoints").is_dir():
                 raise ValueError(f"{self.folder} holds a run already. Resume it, or use another folder.")
+            self.journal = Journal(self.folder, self.step) if self.processes.first else None
+        try:
+            self.run_epochs(items)
+        finally:
+            if self.journal is not None:
+                self.journal.close()
+        self.model.load_state_dict(self.best_weights)
+        self.model.eval()
+        return self.best
+
+    def run_epochs(self, items: Sequence[Item]) -> None:
+        sizes = [self.size(item) for item in items]
         while self.epoch < self.schedule.epochs and self.epoch - self.best_epoch <= self.schedule.patience:
-            self.run_epoch(items)
+            self.run_epoch(items, sizes)
             score = self.score()
             if score > self.best:
                 self.best, self.best_epoch = score, self.epoch
                 self.best_weights = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
             self.epoch, self.place = self.epoch + 1, 0
             self.note({"epoch": self.epoch, "step": self.step, "validation": score})
+            self.report(f"epoch {self.epoch}, step {self.step}, validation {score:.4g}")
             self.save()
-        self.model.load_state_dict(self.best_weights)
-        self.model.eval()
-        return self.best
 
-    def run_epoch(self, items: Sequence[Item]) -> None:
+    def run_epoch(self, items: Sequence[Item], sizes: Sequence[int]) -> None:
         """The rest of an epoch, in the order that its number and the seed decide."""
-        size = self.schedule.batch
-        order = torch.randperm(
-            len(items), generator=torch.Generator().manual_seed(self.schedule.seed * 1_000_003 + self.epoch)
-        ).tolist()
+        seed = self.schedule.seed * 1_000_003 + self.epoch
+        order = batches(sizes, self.schedule.batch, seed)
+        done, since = sum(map(len, order[: self.place])), time.perf_counter()
+        first = done
         self.model.train()
-        while self.place < len(items):
-            rows = order[self.place : self.place + size * self.schedule.accumulate]
-            self.learn([[items[row] for row in rows[i : i + size]] for i in range(0, len(rows), size)])
-            self.place += len(rows)
-            if self.step % self.schedule.every == 0 and self.place < len(items):
+        while self.place < len(order):
+            rows = order[self.place : self.place + self.schedule.accumulate]
+            loss = self.learn(list(self.share(items, sizes, rows, seed)), sum(map(len, rows)))
+            self.place, done = self.place + len(rows), done + sum(map(len, rows))
+            self.progress(Progress(self.epoch, done, len(items), loss, (done - first) / (time.perf_counter() - since)))
+            if self.step % self.schedule.every == 0 and self.place < len(order):
                 self.save()
 
-    def learn(self, batches: Sequence[Sequence[Item]]) -> None:
-        """One step of the optimiser, on one batch or several."""
+    def share(
+        self, items: Sequence[Item], sizes: Sequence[int], rows: Sequence[Sequence[int]], seed: int
+    ) -> Iterator[list[Item]]:
+        """This process's part of a step, in pieces that fit in memory; what is drawn depends on epoch and row alone."""
+        for batch in rows:
+            for piece in pieces(self.processes.part(batch), sizes, self.most):
+                chance = (torch.Generator().manual_seed(seed * 1_000_003 + row) for row in piece)
+                yield [self.draw(items[row], generator) for row, generator in zip(piece, chance, strict=True)]
+
+    def learn(self, parts: Sequence[Sequence[Item]], items: int) -> float:
+        """One step of the optimiser on the mean loss of `items` items, of which this process has some; returns it."""
         self.step += 1
         self.optimiser.zero_grad()
         total = 0.0
-        items = sum(map(len, batches))
-        for batch in batches:
-            loss = self.loss(batch) * (len(batch) / items)
+        for part in parts:
+            with self.processes.precision():
+                loss = self.loss(part).sum() / items
             if not loss.isfinite():
                 raise ValueError(
                     f"The loss is {loss.item()} at step {self.step}. Try a smaller rate; the last checkpoint is kept."
                 )
-            torch.autograd.backward(loss)
+            self.processes.backward(loss)
             total += loss.item()
+        self.processes.add_gradients(self.learned)
         for group in self.optimiser.param_groups:
             group["lr"] = self.schedule.rate * min(1.0, self.step / max(1, self.schedule.warmup))
-            length = nn.utils.clip_grad_norm_(group["params"], self.schedule.clip)
-            if not length.isfinite():
-                where = f"The gradient is {length.item()} at step {self.step}"
-                raise ValueError(f"{where}. Try a smaller rate; the last checkpoint is kept.")
+        length = nn.utils.clip_grad_norm_(self.learned, self.schedule.clip)
+        if not length.isfinite():
+            where = f"The gradient is {length.item()} at step {self.step}"
+            raise ValueError(f"{where}. Try a smaller rate; the last checkpoint is kept.")
         self.optimiser.step()
-        if self.step % 20 == 0:
+        total = self.processes.add(total)
+        if self.step % NOTED == 0:
             self.note({"step": self.step, "loss": total})
+        return total
 
     def score(self) -> float:
         self.model.eval()
-        with torch.no_grad():
+        with torch.no_grad(), self.processes.precision():
             score = float(self.validate())
         if math.isnan(score):
             raise ValueError("The validation score is NaN.")
         return score
 
     def note(self, values: dict[str, Any]) -> None:
-        self.report(", ".join(f"{name} {value:.4g}" for name, value in values.items()))
-        if self.folder is not None:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with (self.folder / "metrics.jsonl").open("a") as file:
-                file.write(json.dumps(values) + "\n")
-
-    def forget_later_notes(self) -> None:
-        """Leaves out of metrics.jsonl what was measured after the checkpoint, and will be measured again."""
-        assert self.folder is not None
-        file = self.folder / "metrics.jsonl"
-        if file.is_file():
-            rows = [line for line in file.read_text().splitlines() if line.endswith("}")]
-            kept = [line for line in rows if json.loads(line)["step"] <= self.step]
-            draft = file.with_suffix(".draft")
-            draft.write_text("".join(f"{line}\n" for line in kept))
-            draft.replace(file)
+        if self.journal is not None:
+            self.journal.write(values)
 
     def save(self) -> None:
         if self.folder is None:
             return
-        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
-        tensors |= {f"best.{name}": tensor for name, tensor in self.best_weights.items()}
-        for number, values in self.optimiser.state_dict()["state"].items():
-            tensors |= {f"optimiser.{number}.{name}": torch.as_tensor(value) for name, value in values.items()}
-        tensors["random"] = torch.get_rng_state()
-        state = {name: getattr(self, name) for name in ("epoch", "place", "best_epoch")}
-        state["best"] = None if self.best == -math.inf else self.best
-        save_checkpoint(self.folder / "checkpoints", self.step, copies(tensors), state)
+        random = self.processes.random_states()
+        if self.processes.first:
+            tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+            tensors |= {f"best.{name}": tensor for name, tensor in self.best_weights.items()}
+            for number, values in self.optimiser.state_dict()["state"].items():
+                tensors |= {f"optimiser.{number}.{name}": torch.as_tensor(value) for name, value in values.items()}
+            tensors |= {f"random.{name}": state for name, state in random.items()}
+            state = {name: getattr(self, name) for name in ("epoch", "place", "best_epoch")}
+            state["best"] = None if self.best == -math.inf else self.best
+            save_checkpoint(self.folder / "checkpoints", self.step, copies(tensors), state)
+        self.processes.wait()
 
     def load(self) -> None:
         """Goes back to the last checkpoint, if there is one."""
@@ -170,7 +209,6 @@ class Fitting(Generic[Item]):
         for complaint in complaints:
             self.report(complaint)
         self.step, self.epoch, self.place = state["step"], state["epoch"], state["place"]
-        self.forget_later_notes()
         self.best, self.best_epoch = -math.inf if state["best"] is None else state["best"], state["best_epoch"]
         self.model.load_state_dict(under("model.", tensors))
         self.best_weights = under("best.", tensors)
@@ -179,7 +217,7 @@ class Fitting(Generic[Item]):
             number, _, part = name.partition(".")
             moments.setdefault(int(number), {})[part] = tensor
         self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": moments})
-        torch.set_rng_state(tensors["random"])
+        self.processes.set_random_state(under("random.", tensors))
 
 
 def under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

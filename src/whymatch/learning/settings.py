@@ -19,10 +19,16 @@ from whymatch.transport.entropic import Temperature
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """`frozen`: a linear map over a model's vectors; `fine-tuned`: the whole model; `recurrent`: a bi-SRU."""
+    """`frozen`: a linear map over a model's vectors; `fine-tuned`: the whole model; `recurrent`: a bi-SRU.
+
+    `context` is what a span's vector is read with: nothing else, its `text`, or `both` texts together. Words are always
+    read in their text.
+    """
 
     kind: Literal["frozen", "fine-tuned", "recurrent"] = "frozen"
     model: str | None = None
+    context: Literal["none", "text", "both"] = "none"
+    layer: int | None = None
     vectors: str | None = None
     hidden: int = 200
     layers: int = 2
@@ -33,27 +39,39 @@ class EncoderSettings:
             raise ValueError("[encoder] hidden and layers are 1 or more, dropout is from 0 to below 1.")
         if self.vectors is not None and self.kind != "recurrent":
             raise ValueError("[encoder] vectors go with kind = 'recurrent'.")
+        if self.context == "both" and self.kind != "fine-tuned":
+            raise ValueError("[encoder] context = 'both' goes with kind = 'fine-tuned'.")
+        if self.layer is not None and self.kind != "frozen":
+            raise ValueError("[encoder] layer goes with kind = 'frozen', for spans in context.")
 
 
 @dataclass(frozen=True)
 class RuleSettings:
-    """A constraint (`exactly:2`, `up-to:1`, …), or attention instead: softmax, sparsemax or entmax15."""
+    """A constraint (`exactly:2`, `up-to:1`, …), or attention instead: softmax, sparsemax or entmax15.
+
+    `smooth` is the temperature of the plan's derivative; `unrolled` an epsilon for the paper's way instead.
+    """
 
     constraint: str | None = None
     below: float = 0.0
     smooth: float = 0.1
+    unrolled: float | None = None
     attention: str | None = None
     temperature: float = 1.0
 
     def build(self) -> Rule:
         if (self.constraint is None) == (self.attention is None):
             raise ValueError("[rule] takes a constraint or an attention, one of them.")
+        if self.unrolled is not None and (self.attention is not None or not self.unrolled > 0):
+            raise ValueError("[rule] unrolled is a positive epsilon, and goes with a constraint.")
         if self.attention is not None:
             if self.attention not in NORMALISERS:
                 raise ValueError(f"[rule] attention is {', '.join(NORMALISERS)}, got {self.attention!r}.")
             return Attend(self.temperature, self.attention)  # type: ignore[arg-type]
         assert self.constraint is not None
-        return Transport(named_constraint(self.constraint, self.below), Temperature(self.smooth))
+        return Transport(
+            named_constraint(self.constraint, self.below), Temperature(self.smooth), unrolled=self.unrolled
+        )
 
 
 @dataclass(frozen=True)
@@ -92,6 +110,8 @@ class Settings:
         rule = self.rule.build()
         if self.task == "rank" and not isinstance(rule, Transport):
             raise ValueError('A ranker aligns by a constraint; attention is a baseline of task = "classify".')
+        if self.task == "rank" and self.rule.unrolled is not None:
+            raise ValueError('A ranker learns through its score, not the plan; unrolled goes with task = "classify".')
         if self.loss.alpha is not None and (
             self.task == "rank" or not isinstance(rule, Transport) or isinstance(rule.constraint, Balanced)
         ):
@@ -105,8 +125,8 @@ class Settings:
             and rule.constraint.below <= COSTS[self.cost].least
         ):
             raise ValueError("[rule] up-to links pairs that cost less than below: give one above 0 for this cost.")
-        if self.encoder.kind == "fine-tuned" and self.spans == "word":
-            raise ValueError("[encoder] kind = 'fine-tuned' encodes spans alone: words need frozen or recurrent.")
+        if self.encoder.kind == "fine-tuned" and self.spans == "word" and self.encoder.context == "none":
+            raise ValueError("[encoder] words are read in context: give context = 'text' or 'both' to fine-tune.")
         if self.encoder.kind == "recurrent" and self.encoder.vectors is None:
             raise ValueError('[encoder] kind = "recurrent" needs vectors: a file of word vectors.')
 

@@ -5,35 +5,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from whymatch.datasets.eraser import read_eraser
-from whymatch.datasets.jsonl import read_pairs, read_queries
+from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
-from whymatch.evaluation.classification import macro_f1
-from whymatch.evaluation.ranking import average_precision
-from whymatch.learning.fit import Fitting
-from whymatch.learning.losses import combined, contrastive, rationale
+from whymatch.learning.building import build, texts_of
+from whymatch.learning.card import write_card
+from whymatch.learning.evaluate import choose_thresholds, evaluate
+from whymatch.learning.fit import Fitting, Progress
+from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings
+from whymatch.learning.tasks import classify_loss, classify_score, drawn, rank_loss, rank_score, scores_of, size
 from whymatch.matching.classifier import Classifier
-from whymatch.matching.costs import COSTS
 from whymatch.matching.ranker import Ranker
-from whymatch.matching.rules import Transport
-from whymatch.text.document import Document
-from whymatch.text.encoders.finetuned import FineTuned
+from whymatch.matching.saving import from_pretrained
 from whymatch.text.encoders.projected import Projected
-from whymatch.text.encoders.recurrent import RecurrentEncoder
-from whymatch.text.encoders.sentence import SentenceEncoder
-from whymatch.text.encoders.word import WordEncoder
-from whymatch.text.spans import Span, overlaps, splitter, words
-from whymatch.text.vectors import read_vectors
 
-AT_ONCE = 64  # pairs in a batch of validation
 FREE = ("epochs", "patience")  # what may change when a run goes on
+MOST = 2**19  # pairs of spans that are compared at once
 
 
 @dataclass(frozen=True)
@@ -43,59 +34,119 @@ class Run:
     settings: Settings
     validation: float
     folder: Path
+    first: bool = True
+    """Whether this is the process that speaks for all."""
 
 
-def train(
-    runs: Sequence[Settings], folder: str | Path, *, resume: bool = False, report: Callable[[str], None] = print
-) -> Run:
+@dataclass(frozen=True)
+class Watch:
+    """Who is told how a training goes: lines to read, and where each run stands after every step."""
+
+    line: Callable[[str], None] = print
+    progress: Callable[[Settings, Progress], None] = lambda settings, progress: None
+
+
+def train(runs: Sequence[Settings], folder: str | Path, *, resume: bool = False, watch: Watch | None = None) -> Run:
     """Trains every run, keeps the model that validation prefers in `folder/model`, and writes what was tried."""
-    folder = Path(folder)
-    if not resume and folder.is_dir() and any(folder.iterdir()):
-        raise ValueError(f"{folder} holds a run already. Use --resume to go on with it, or another folder.")
-    done = []
-    for number, settings in enumerate(runs):
-        place = folder if len(runs) == 1 else folder / f"run-{number}"
-        report(f"{place}: {settings.task} with {settings.rule.constraint or settings.rule.attention}")
-        done.append(train_one(settings, place, resume=resume, report=report))
-    best = max(done, key=lambda run: run.validation)
-    load_best(best).save_pretrained(folder / "model")
+    folder, processes = Path(folder), Processes()
+    watch = (watch or Watch()) if processes.first else Watch(line=lambda line: None)
+    try:
+        if processes.first and not resume and folder.is_dir() and any(folder.iterdir()):
+            raise ValueError(f"{folder} holds a run already. Use --resume to go on with it, or another folder.")
+        processes.wait()
+        done = []
+        for number, settings in enumerate(runs):
+            place = folder if len(runs) == 1 else folder / f"run-{number}"
+            watch.line(f"{place}: {settings.task} with {settings.rule.constraint or settings.rule.attention}")
+            done.append(train_one(settings, place, resume, watch, processes))
+        best = max(done, key=lambda run: run.validation)
+        if processes.first:
+            finish(best, done, folder)
+        processes.wait()
+    finally:
+        processes.end()
+    return best
+
+
+def train_one(settings: Settings, folder: Path, resume: bool, watch: Watch, processes: Processes) -> Run:
+    """One run, with its checkpoints; the best weights end in `folder/best`."""
+    torch.manual_seed(settings.schedule.seed)
+    splits: list[list[Any]] = [
+        [*read_split(settings.data, split, settings.task, settings.spans)] for split in ("train", "val")
+    ]
+    train_split, validation = splits
+    check(settings, train_split, validation)
+    if processes.first:
+        remember(settings, folder, len(train_split), resume)
+    processes.wait()
+    model = build(settings, [*train_split, *validation])
+    if isinstance(model.encoder, Projected):
+        texts = texts_of([*train_split, *validation])
+        watch.line(f"encoding {len(texts):,} texts, once")
+        model.encoder.encode([text.text for text in texts], [text.spans for text in texts])
+    loss: Any
+    score: Any
+    if isinstance(model, Ranker):
+        loss, score = partial(rank_loss, model, settings.loss.margin), partial(rank_score, model, validation)
+    else:
+        loss, score = partial(classify_loss, model, settings.loss), partial(classify_score, model, validation)
+    fitting: Fitting[Any] = Fitting(
+        model,
+        loss,
+        score,
+        settings.schedule,
+        folder,
+        watch.line,
+        partial(watch.progress, settings),
+        size=size,
+        most=MOST,
+        draw=partial(drawn, negatives=settings.loss.negatives) if isinstance(model, Ranker) else same,
+        processes=processes,
+    )
+    best = fitting.run(train_split, resume=resume)
+    if processes.first:
+        tune(model, validation, watch)
+        model.save_pretrained(folder / "best")
+    processes.wait()
+    return Run(settings, best, folder, processes.first)
+
+
+def same(item: Any, chance: torch.Generator) -> Any:
+    return item
+
+
+def tune(model: Ranker | Classifier, validation: Sequence[Any], watch: Watch) -> None:
+    """What else is chosen on validation: the probability that a score stands for, and when a span counts as marked."""
+    if isinstance(model, Classifier):
+        model.thresholds = choose_thresholds(model, validation)
+        return
+    scores, _ = scores_of(model, validation)
+    try:
+        model.calibrate(
+            [score for some in scores for score in some], [mark for query in validation for mark in query.relevant]
+        )
+    except ValueError as error:
+        watch.line(f"no probabilities: {error}")
+
+
+def finish(best: Run, done: Sequence[Run], folder: Path) -> None:
+    """Leaves the chosen model with its card, and a report of what was tried."""
+    model = from_pretrained(best.folder / "best")
+    model.save_pretrained(folder / "model")
+    settings = asdict(best.settings)
+    (folder / "model" / "settings.json").write_text(json.dumps(settings, indent=1))
+    records = read_split(best.settings.data, "val", best.settings.task, best.settings.spans)
+    write_card(folder / "model", evaluate(model, records), best.settings.data, "val")
     tried = [
         {"folder": str(run.folder), "validation": run.validation, "settings": asdict(run.settings)} for run in done
     ]
     (folder / "report.json").write_text(json.dumps({"chosen": str(best.folder), "tried": tried}, indent=1))
-    return best
-
-
-def load_best(run: Run) -> Any:
-    kind = Ranker if run.settings.task == "rank" else Classifier
-    return kind.from_pretrained(run.folder / "best")
-
-
-def train_one(settings: Settings, folder: Path, *, resume: bool, report: Callable[[str], None]) -> Run:
-    """One run, with its checkpoints; the best weights end in `folder/best`."""
-    torch.manual_seed(settings.schedule.seed)
-    train_split, validation = (read(settings, split) for split in ("train", "val"))
-    check(settings, train_split, validation)
-    remember(settings, folder, len(train_split), resume)
-    model = build(settings, train_split, validation)
-    if isinstance(model.encoder, Projected):
-        texts = all_texts([*train_split, *validation])
-        report(f"encoding {len(texts):,} texts, once")
-        model.encoder.encode([text.text for text in texts], [text.spans for text in texts])
-    if isinstance(model, Ranker):
-        loss: Any = partial(rank_loss, model, settings)
-        score: Any = partial(rank_score, model, validation)
-    else:
-        loss = partial(classify_loss, model, settings)
-        score = partial(classify_score, model, validation)
-    fitting: Fitting[Any] = Fitting(model, loss, score, settings.schedule, folder, report)
-    best = fitting.run(train_split, resume=resume)
-    model.save_pretrained(folder / "best")
-    return Run(settings, best, folder)
 
 
 def check(settings: Settings, train_split: Sequence[Any], validation: Sequence[Any]) -> None:
     """Raises for records that could not be learned from or chosen by, before any work."""
+    if not train_split:
+        raise ValueError("The training split is empty: there is nothing to learn from.")
     if not validation:
         raise ValueError("The validation split is empty: there is nothing to choose by.")
     labels = {record.label for record in train_split if isinstance(record, Pair)}
@@ -126,119 +177,3 @@ def remember(settings: Settings, folder: Path, items: int, resume: bool) -> None
             raise ValueError(f"{folder} was begun with other settings: {', '.join(changed)}. Use another folder.")
     folder.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps({**asdict(settings), "items": items}, indent=1))
-
-
-def read(settings: Settings, split: str) -> list[Any]:
-    """The records of one split: ERASER's layout where there is a docs folder, ours otherwise."""
-    folder = Path(settings.data)
-    if settings.task == "rank":
-        return list(read_queries(folder, split, splitter(settings.spans)))
-    if (folder / "docs").is_dir():
-        return list(read_eraser(folder, split))
-    return list(read_pairs(folder, split, splitter(settings.spans)))
-
-
-def build(settings: Settings, train_split: Sequence[Any], validation: Sequence[Any]) -> Ranker | Classifier:
-    """The model that the settings describe, with the labels of the training split and the words of every split."""
-    chosen = settings.encoder
-    learner: Any
-    if chosen.kind == "recurrent":
-        assert chosen.vectors is not None
-        test = read(settings, "test") if any(Path(settings.data).glob("test.jsonl*")) else []
-        texts = all_texts([*train_split, *validation, *test])
-        known = {text.text[a:b] for text in texts for a, b in words(text.text)}
-        vectors = read_vectors(chosen.vectors, keep=known)
-        in_context = settings.spans == "word"
-        learner = RecurrentEncoder(
-            vectors,
-            chosen.hidden,
-            chosen.layers,
-            in_context=in_context,
-            dropout=chosen.dropout,
-            seed=settings.schedule.seed,
-        )
-    elif chosen.kind == "fine-tuned":
-        learner = FineTuned(chosen.model) if chosen.model else FineTuned()
-    else:
-        kind: Any = WordEncoder if settings.spans == "word" else SentenceEncoder
-        base = kind(chosen.model) if chosen.model else kind()
-        learner = Projected(base, base.size, chosen.dropout)
-    rule, cost = settings.rule.build(), COSTS[settings.cost]
-    if settings.task == "rank":
-        assert isinstance(rule, Transport)
-        return Ranker(learner, rule.constraint, cost, split=settings.spans)
-    labels = sorted({record.label for record in train_split})
-    return Classifier(
-        learner, rule, labels, cost, split=settings.spans, hidden=settings.hidden, dropout=settings.dropout
-    )
-
-
-def all_texts(records: Sequence[Pair | Query]) -> list[Document]:
-    found: dict[Document, None] = {}
-    for record in records:
-        texts = (record.left, record.right) if isinstance(record, Pair) else (record.query, *record.documents)
-        found.update(dict.fromkeys(texts))
-    return list(found)
-
-
-def rank_loss(model: Ranker, settings: Settings, queries: Sequence[Query]) -> Tensor:
-    """The hinge between each similar document and the worst of the dissimilar ones that are drawn for it."""
-    pairs, width = [], settings.loss.negatives
-    for query in queries:
-        good = [text for text, similar in zip(query.documents, query.relevant, strict=True) if similar]
-        bad = [text for text, similar in zip(query.documents, query.relevant, strict=True) if not similar]
-        drawn = [bad[int(torch.randint(len(bad), ()))] for _ in range(width)] if len(bad) > width else bad
-        chosen = good[int(torch.randint(len(good), ()))]
-        pairs += [(query.query, text) for text in [chosen, *drawn, *[drawn[-1]] * (width - len(drawn))]]
-    scores = model(pairs).score.view(len(queries), width + 1)
-    return contrastive(scores[:, 0], scores[:, 1:], settings.loss.margin)
-
-
-def rank_score(model: Ranker, queries: Sequence[Query]) -> float:
-    """Mean average precision."""
-    values = []
-    for query in queries:
-        scores = model([(query.query, text) for text in query.documents]).score
-        values.append(average_precision(scores.tolist(), query.relevant))
-    return fmean(values)
-
-
-def classify_loss(model: Classifier, settings: Settings, pairs: Sequence[Pair]) -> Tensor:
-    """Cross entropy, with that of the rationales where they are supervised."""
-    logits, matched = model.logits([(pair.left, pair.right) for pair in pairs])
-    task = torch.nn.functional.cross_entropy(
-        logits, torch.tensor([model.labels.index(str(pair.label)) for pair in pairs])
-    )
-    if settings.loss.alpha is None:
-        return task
-    assert isinstance(model.rule, Transport)
-    soft = Transport(model.rule.constraint, model.rule.smooth, soft=True)
-    reasons = []
-    for side, texts, marks in (
-        (0, [pair.left for pair in pairs], [pair.left_rationale for pair in pairs]),
-        (1, [pair.right for pair in pairs], [pair.right_rationale for pair in pairs]),
-    ):
-        rows = [row for row, mark in enumerate(marks) if mark is not None]
-        if rows:
-            cost, sizes = matched.cost[rows], matched.sizes[rows]
-            gold = torch.zeros(len(rows), cost.shape[1 + side])
-            for place, row in enumerate(rows):
-                gold[place, spans_in(texts[row], marks[row] or ())] = 1
-            reasons.append(rationale(soft.weights(cost, sizes), gold, sizes, model.rule.constraint, side))
-    if not reasons:
-        return settings.loss.alpha * task
-    return combined(task, torch.stack(reasons).mean(), settings.loss.alpha)
-
-
-def spans_in(text: Document, marked: Sequence[Span]) -> list[int]:
-    """The numbers of the spans that overlap what people marked."""
-    return sorted({number for some in overlaps(text.spans, marked) for number in some})
-
-
-def classify_score(model: Classifier, pairs: Sequence[Pair]) -> float:
-    """Macro F1."""
-    predicted = []
-    for start in range(0, len(pairs), AT_ONCE):
-        logits, _ = model.logits([(pair.left, pair.right) for pair in pairs[start : start + AT_ONCE]])
-        predicted += [model.labels[number] for number in logits.argmax(dim=1).tolist()]
-    return macro_f1(predicted, [pair.label for pair in pairs])

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from whymatch.matching.alignment import Alignment, Certificate, Link, Step
 from whymatch.matching.costs import COSTS, Cost, calibrated, cosine_distance, out_of_order
+from whymatch.matching.encoding import encode_pairs
 from whymatch.text.document import LIMIT, Document, document
 from whymatch.text.encoders import Encoder
 from whymatch.text.encoders.models import MINILM
@@ -126,18 +127,18 @@ class Aligner:
             raise ValueError(f"{wanted} links nothing: {reason}. Give a larger one{known}.")
         outcomes: list[Any] = [self.split_pair(pair, wanted, clip) for pair in pairs]
         ready = [number for number, found in enumerate(outcomes) if isinstance(found, Task)]
-        vectors = self.vectors([text for number in ready for text in outcomes[number].texts])
-        found = {text: some for text, some in vectors.items() if not isinstance(some, ValueError)}
+        vectors = dict(
+            zip(ready, encode_pairs(self.encoder, [outcomes[number].texts for number in ready]), strict=True)
+        )
         groups: dict[Constraint, list[int]] = defaultdict(list)
-        for number in ready:
-            refused = [vectors[text] for text in outcomes[number].texts if text not in found]
-            if refused:
-                outcomes[number] = refused[0]
+        for number, found in vectors.items():
+            if isinstance(found, ValueError):
+                outcomes[number] = found
             else:
                 groups[outcomes[number].constraint].append(number)
         for numbers in groups.values():
             for some in batches(numbers, [tuple(map(len, outcomes[number].texts)) for number in numbers]):
-                costs = [self.compare(*(found[text] for text in outcomes[number].texts)) for number in some]
+                costs = [self.compare(*vectors[number]) for number in some]  # type: ignore[misc]
                 solved = self.solve([outcomes[number] for number in some], costs, by_default=constraint is None)
                 for number, alignment in zip(some, solved, strict=True):
                     outcomes[number] = alignment
@@ -169,31 +170,14 @@ class Aligner:
         fits = fitted(wanted, *sizes)
         return Task((left, right), wanted if fits is None else fits, clipped=fits != wanted)
 
-    def vectors(self, texts: Iterable[Document]) -> "dict[Document, Tensor | ValueError]":
-        """The vectors of each text; where the encoder refuses, each text alone, so that only the guilty one is lost."""
-        distinct = list(dict.fromkeys(texts))
-        try:
-            encoded = self.encoder.encode([text.text for text in distinct], [text.spans for text in distinct])
-        except ValueError as error:
-            if len(distinct) == 1:
-                return {distinct[0]: error}
-            return {text: found for one in distinct for text, found in self.vectors([one]).items()}
-        found: dict[Document, Tensor | ValueError] = {}
-        for text, vectors in zip(distinct, encoded, strict=True):
-            if vectors.ndim != 2 or len(vectors) != len(text):
-                shape = tuple(vectors.shape)
-                raise TypeError(f"{self.encoder.name} must give one row a span, gave {shape} for {len(text)} spans.")
-            found[text] = vectors if vectors.isfinite().all() else ValueError("The vectors hold NaN or infinity.")
-        return found
-
     def costs(self, pairs: Sequence[tuple[Document, Document]]) -> list[Tensor]:
         """The cost of every pair of spans, for each pair of texts."""
-        found = {}
-        for text, vectors in self.vectors(text for pair in pairs for text in pair).items():
-            if isinstance(vectors, ValueError):
-                raise vectors
-            found[text] = vectors
-        return [self.compare(found[left], found[right]) for left, right in pairs]
+        costs = []
+        for found in encode_pairs(self.encoder, pairs):
+            if isinstance(found, ValueError):
+                raise found
+            costs.append(self.compare(*found))
+        return costs
 
     def compare(self, left: Tensor, right: Tensor) -> Tensor:
         """The costs of left vectors with right vectors."""

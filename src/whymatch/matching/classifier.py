@@ -1,7 +1,7 @@
 """Predicts a label for two texts from their aligned spans alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -10,6 +10,7 @@ from torch.nn.utils.rnn import pad_sequence
 from whymatch.matching.aligner import Aligner, Text
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.costs import Cost, cosine_distance
+from whymatch.matching.encoding import encode_pairs
 from whymatch.matching.head import Head
 from whymatch.matching.model import Learner, Matched, Matcher
 from whymatch.matching.rules import Rule, Transport
@@ -48,6 +49,7 @@ class Classifier(Matcher):
         if len(set(labels)) != len(labels) or len(labels) < 2:
             raise ValueError(f"A classifier needs two labels or more, all different, got {list(labels)}.")
         self.labels = list(labels)
+        self.thresholds: dict[str, float] = {}  # how strongly a span is selected that people would mark, by side
         self.head = Head(encoder.size, len(labels), hidden, dropout)
 
     def logits(self, pairs: Sequence[tuple[Document, Document]]) -> tuple[Tensor, Matched]:
@@ -73,17 +75,14 @@ class Classifier(Matcher):
     def predict_some(self, pairs: Sequence[tuple[Document, Document]]) -> list[Prediction]:
         alignments: Sequence[Alignment | None] = [None] * len(pairs)
         if isinstance(self.rule, Transport):
-            once = Once(self.encoder, [text for pair in pairs for text in pair])
-            aligner = Aligner(self.split, once, self.cost)
-            solved = aligner.align_many(pairs, self.rule.constraint, clip=True)
-            left, right = (
-                pad_sequence([once.known[pair[side]] for pair in pairs], batch_first=True) for side in (0, 1)
-            )
+            once = Once(self.encoder, pairs)
+            solved = Aligner(self.split, once, self.cost).align_many(pairs, self.rule.constraint, clip=True)
+            left, right = (pad_sequence(side, batch_first=True).to(self.device) for side in once.sides)
             weights = torch.zeros(len(pairs), left.shape[1], right.shape[1])
             for number, why in enumerate(solved):
                 for link in why.links:
                     weights[(number, *link.at)] = link.mass
-            alignments = solved
+            alignments = [replace(why, aligner=self.aligner) for why in solved]
             logits = self.head(left, right, weights.to(left))
         else:
             logits, _ = self.logits(pairs)
@@ -94,13 +93,21 @@ class Classifier(Matcher):
 
 
 class Once:
-    """The vectors of texts that an encoder has encoded once, for those who want them again."""
+    """The vectors of pairs that an encoder has encoded once, for those who want them again."""
 
-    def __init__(self, encoder: Learner, texts: Sequence[Document]) -> None:
+    jointly = True  # whatever the encoder: they are known by pair
+
+    def __init__(self, encoder: Learner, pairs: Sequence[tuple[Document, Document]]) -> None:
         self.name, self.contextual = encoder.name, encoder.contextual
-        distinct = list(dict.fromkeys(texts))
-        vectors = encoder.encode([text.text for text in distinct], [text.spans for text in distinct])
-        self.known = dict(zip(distinct, vectors, strict=True))
+        self.known = {}
+        for pair, found in zip(pairs, encode_pairs(encoder, pairs), strict=True):
+            if isinstance(found, ValueError):
+                raise found
+            self.known[pair] = found
+        self.sides = [[self.known[pair][side] for pair in pairs] for side in (0, 1)]
 
     def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
-        return [self.known[Document(text, tuple(some))] for text, some in zip(texts, spans, strict=True)]
+        raise NotImplementedError("they are known by pair")
+
+    def encode_pairs(self, pairs: Sequence[tuple[Document, Document]]) -> list[tuple[Tensor, Tensor]]:
+        return [self.known[pair] for pair in pairs]

@@ -11,7 +11,7 @@ from whymatch.matching.aligner import Aligner
 from whymatch.matching.costs import Cost, cosine_distance
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import Document
-from whymatch.text.encoders import Encoder
+from whymatch.text.encoders import Encoder, reads_pairs
 from whymatch.text.spans import Span
 from whymatch.transport.constraints import UpTo
 
@@ -58,17 +58,28 @@ class Matcher(nn.Module):
         self.split = split
 
     def forward(self, pairs: Sequence[tuple[Document, Document]]) -> Matched:
+        left, right = (nn.utils.rnn.pad_sequence(side, batch_first=True) for side in self.states(pairs))
+        sizes = torch.tensor([[len(a), len(b)] for a, b in pairs])
+        with torch.autocast(left.device.type, enabled=False):  # half precision would make ties of near costs
+            left, right = left.float(), right.float()
+            cost = self.cost(left, right)
+            weights = self.rule.weights(cost, sizes)
+            score = (weights * (self.rule.zero(self.cost.neutral) - cost)).sum(dim=(1, 2))
+        return Matched(left, right, cost, weights, sizes, score)
+
+    def states(self, pairs: Sequence[tuple[Document, Document]]) -> tuple[list[Tensor], list[Tensor]]:
+        """The vectors of the left and of the right texts; a text in several pairs is encoded once."""
+        if reads_pairs(self.encoder):
+            found = self.encoder.pair_states(pairs)
+            return [left for left, _ in found], [right for _, right in found]
         distinct = list(dict.fromkeys(text for pair in pairs for text in pair))
         states = self.encoder.states([text.text for text in distinct], [text.spans for text in distinct])
         vectors = dict(zip(distinct, states, strict=True))
-        left, right = (
-            nn.utils.rnn.pad_sequence([vectors[pair[side]] for pair in pairs], batch_first=True) for side in (0, 1)
-        )
-        sizes = torch.tensor([[len(a), len(b)] for a, b in pairs])
-        cost = self.cost(left, right)
-        weights = self.rule.weights(cost, sizes)
-        score = (weights * (self.rule.zero(self.cost.neutral) - cost)).sum(dim=(1, 2))
-        return Matched(left, right, cost, weights, sizes, score)
+        return [vectors[left] for left, _ in pairs], [vectors[right] for _, right in pairs]
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
 
     @property
     def aligner(self) -> Aligner:

@@ -6,13 +6,16 @@ from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from whymatch.matching.attention import Attention, Normaliser, active, attention, entmax15, sparsemax
-from whymatch.transport.constraints import Constraint, UpTo, fitted
+from whymatch.transport.constraints import Balanced, Constraint, UpTo, fitted
 from whymatch.transport.entropic import Temperature
 from whymatch.transport.exact import solve
 from whymatch.transport.sinkhorn import sinkhorn
+from whymatch.transport.unrolled import unrolled
 
+SWEEPS = 20  # iterations at each epsilon of the unrolled rule
 NORMALISERS: dict[str, Normaliser] = {"softmax": torch.softmax, "sparsemax": sparsemax, "entmax15": entmax15}
 
 
@@ -27,14 +30,22 @@ class Rule(Protocol):
     def zero(self, neutral: float) -> float:
         """The cost at which a pair adds nothing to the score."""
 
+    def selection(self, cost: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
+        """How strongly each left span (batch, n) and each right span (batch, m) is selected, by degrees."""
+
 
 @dataclass(frozen=True)
 class Transport:
-    """The optimal plan, k clipped where a text is short. `smooth` gives it a derivative, `soft` makes it entropic."""
+    """The optimal plan, k clipped where a text is short.
+
+    `smooth` gives it a derivative, `soft` makes it entropic. With `unrolled`, an epsilon, it is the paper's while it
+    learns: an entropic plan whose every iteration is differentiated (docs/gradients.md).
+    """
 
     constraint: Constraint
     smooth: Temperature | None = None
     soft: bool = False
+    unrolled: float | None = None
 
     def weights(self, cost: Tensor, sizes: Tensor) -> Tensor:
         groups: dict[Constraint, list[int]] = defaultdict(list)
@@ -53,6 +64,13 @@ class Transport:
     def plan(self, cost: Tensor, constraint: Constraint, sizes: Tensor) -> Tensor:
         if self.soft:
             return sinkhorn(cost, constraint, self.smooth or Temperature(), sizes=sizes).plan
+        if self.unrolled is not None and cost.requires_grad and torch.is_grad_enabled():
+            plan = torch.zeros_like(cost)
+            for n, m in sorted({(n, m) for n, m in sizes.tolist()}):
+                rows = (sizes == torch.tensor([n, m])).all(dim=1).nonzero().flatten().to(cost.device)
+                some = unrolled(cost[rows, :n, :m], constraint, self.unrolled, iterations=SWEEPS)
+                plan = plan.index_copy(0, rows, pad(some, (0, cost.shape[2] - m, 0, cost.shape[1] - n)))
+            return plan
         return solve(cost, constraint, sizes=sizes, smooth=self.smooth, strict=False).plan
 
     def active(self, cost: Tensor, sizes: Tensor) -> Tensor:
@@ -60,6 +78,11 @@ class Transport:
 
     def zero(self, neutral: float) -> float:
         return self.constraint.below if isinstance(self.constraint, UpTo) else neutral
+
+    def selection(self, cost: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
+        """The chance that a span is in a link, by the entropic plan."""
+        soft = Transport(self.constraint, self.smooth, soft=True).weights(cost, sizes)
+        return chances(soft, sizes, self.constraint)
 
 
 @dataclass(frozen=True)
@@ -87,3 +110,20 @@ class Attend:
 
     def zero(self, neutral: float) -> float:
         return neutral
+
+    def selection(self, cost: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
+        """The attention that a span gets, as a multiple of what all would get if they got the same."""
+        found = self.both(cost, sizes)
+        n, m = (sizes.to(cost).clamp(min=1)[:, side, None] for side in (0, 1))
+        return found.to_left.sum(dim=2) * n / m, found.to_right.sum(dim=1) * m / n
+
+
+def chances(plan: Tensor, sizes: Tensor, constraint: Constraint) -> tuple[Tensor, Tensor]:
+    """The marginals of soft plans as chances to be in a link: divided by the mass of one, k clipped as in solving."""
+    masses = []
+    for n, m in sizes.tolist():
+        fits = fitted(constraint, n, m)
+        even = fits is None or isinstance(fits, Balanced)
+        masses.append(1.0 if even else float(fits.mass(min(n, m), max(n, m))))  # type: ignore[union-attr]
+    mass = plan.new_tensor(masses)[:, None]
+    return (plan.sum(dim=2) / mass).clamp(0, 1), (plan.sum(dim=1) / mass).clamp(0, 1)

@@ -15,6 +15,7 @@ from whymatch.matching.model import Matcher
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.encoders import Encoder
+from whymatch.text.encoders.context import InContext
 from whymatch.text.encoders.finetuned import FineTuned
 from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.recurrent import RecurrentEncoder
@@ -24,7 +25,7 @@ from whymatch.text.vectors import WordVectors
 from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
 from whymatch.transport.entropic import Temperature
 
-FORMAT = 1
+FORMAT = 2
 OF_MODEL = "encoder.model."  # weights that stand in the folder of a fine-tuned encoder
 CONSTRAINTS: dict[str, Any] = {kind.__name__: kind for kind in (Balanced, OneTo, UpTo, Exactly)}
 
@@ -46,12 +47,12 @@ def save_pretrained(model: Matcher, folder: str | Path) -> None:
     }
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     if isinstance(model, Classifier):
-        config |= {"labels": model.labels, "hidden": model.head.of_left.out_features}
+        config |= {"labels": model.labels, "hidden": model.head.of_left.out_features, "thresholds": model.thresholds}
     elif isinstance(model, Ranker):
         config["calibration"] = model.calibration
     else:
         raise ValueError(f"A ranker or a classifier can be written, got a {model.kind}.")
-    if isinstance(model.encoder, FineTuned):
+    if isinstance(model.encoder, FineTuned | InContext):
         model.encoder.write(folder / "encoder")
         tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith(OF_MODEL)}
     if isinstance(model.encoder, RecurrentEncoder):
@@ -76,6 +77,7 @@ def from_pretrained(folder: str | Path, encoder: Encoder | None = None) -> Any:
         if config["kind"] == "classifier":
             labels, hidden = config["labels"], config["hidden"]
             model = Classifier(learner, rule, labels, cost, split=config["split"], hidden=hidden)
+            model.thresholds = {side: float(value) for side, value in config["thresholds"].items()}
         else:
             assert isinstance(rule, Transport)
             model = Ranker(learner, rule.constraint, cost, split=config["split"])
@@ -96,7 +98,7 @@ def describe_rule(rule: Rule) -> dict[str, Any]:
     assert isinstance(rule, Transport)
     constraint = {"name": type(rule.constraint).__name__, **asdict(rule.constraint)}
     smooth = asdict(rule.smooth) if rule.smooth else None
-    return {"kind": "transport", "constraint": constraint, "smooth": smooth, "soft": rule.soft}
+    return {"kind": "transport", **asdict(rule), "constraint": constraint, "smooth": smooth}
 
 
 def build_rule(values: dict[str, Any]) -> Rule:
@@ -104,7 +106,8 @@ def build_rule(values: dict[str, Any]) -> Rule:
         return Attend(values["temperature"], values["normaliser"], values["active_only"])
     constraint = dict(values["constraint"])
     smooth = Temperature(**values["smooth"]) if values["smooth"] else None
-    return Transport(CONSTRAINTS[constraint.pop("name")](**constraint), smooth, values["soft"])
+    fitted = CONSTRAINTS[constraint.pop("name")](**constraint)
+    return Transport(fitted, smooth, values["soft"], values["unrolled"])
 
 
 def describe_encoder(encoder: Any) -> dict[str, Any]:
@@ -120,6 +123,8 @@ def describe_encoder(encoder: Any) -> dict[str, Any]:
         return {"kind": "word", "model": encoder.model, "layer": encoder.layer}
     if isinstance(encoder, FineTuned):
         return {"kind": "fine-tuned", "name": encoder.name}
+    if isinstance(encoder, InContext):
+        return {"kind": "in context", "name": encoder.name, "jointly": encoder.jointly}
     if isinstance(encoder, RecurrentEncoder):
         return {
             "kind": "recurrent",
@@ -144,6 +149,8 @@ def build_encoder(folder: Path, values: dict[str, Any], tensors: dict[str, Tenso
         return WordEncoder(values["model"], layer=values["layer"])
     if kind == "fine-tuned":
         return FineTuned(folder / "encoder")
+    if kind == "in context":
+        return InContext(folder / "encoder", jointly=values["jointly"])
     if kind == "recurrent":
         words = json.loads((folder / "vocabulary.json").read_text())
         vectors = WordVectors(values["name"], words, tensors["vectors"])

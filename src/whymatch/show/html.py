@@ -15,7 +15,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from whymatch.show.words import in_words, number
+from whymatch.show.words import IN_CONTEXT, in_words, number
 
 TEMPLATES = Path(__file__).parent / "templates"
 BLOCK = 24  # mean characters of a span, from which each span gets a line of its own
@@ -32,6 +32,7 @@ def page(picture: Mapping[str, Any], title: str = "Why do these texts match?") -
         style=style,
         script=script,
         picture=picture,
+        in_context=IN_CONTEXT,
         views=views(picture),
         columns=columns(picture),
         blocks=blocks(picture),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from whymatch.show.words import in_words, number, plain
+from whymatch.show.words import IN_CONTEXT, in_words, number, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,6 +61,8 @@ def print_links(picture: Mapping[str, Any], console: "Console") -> None:
         if pieces_alone:
             console.print(Text(f"No counterpart, {side}: ", "bold") + Text(" · ".join(pieces_alone), "dim"))
     console.print(Text("Certificate: ", "bold") + Text(picture["certificate"]["in_words"]))
+    if picture["contextual"]:
+        console.print(Text(IN_CONTEXT, "dim"))
 
 
 def links_as_text(picture: Mapping[str, Any], width: int = 100) -> str:

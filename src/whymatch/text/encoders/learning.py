@@ -1,6 +1,7 @@
 """What encoders that learn share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -16,10 +17,16 @@ class Learning(nn.Module):
         raise NotImplementedError
 
     def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+        with self.at_rest():
+            return [vectors.cpu() for vectors in self.states(texts, spans)]
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Without gradients and without dropout."""
         learning = self.training
         self.eval()
         try:
             with torch.no_grad():
-                return [vectors.cpu() for vectors in self.states(texts, spans)]
+                yield
         finally:
             self.train(learning)

@@ -93,10 +93,29 @@ class Network:
         """Tokens with the special ones around them."""
         return [*self.before, *tokens, *self.after]
 
-    def states(self, windows: Sequence[list[int]], layer: int | None = None) -> Iterator[tuple[int, Tensor]]:
+    def together(self, left: list[int], right: list[int]) -> tuple[list[int], list[int], int]:
+        """Two texts in one window, as the tokenizer puts them; the left one starts where a text alone does.
+
+        Gives the tokens, which text each counts with, and where the right one starts.
+        """
+        bare, both = self.tokenizer("a", add_special_tokens=False)["input_ids"], self.tokenizer("a", "a")
+        ids, size, first = both["input_ids"], len(bare), len(self.before)
+        kinds = both.get("token_type_ids") or [0] * len(ids)
+        second = next(i for i in range(first + size, len(ids)) if ids[i : i + size] == bare)
+
+        def around(values: list[int], of_left: list[int], of_right: list[int]) -> list[int]:
+            return [*values[:first], *of_left, *values[first + size : second], *of_right, *values[second + size :]]
+
+        types = around(kinds, [kinds[first]] * len(left), [kinds[second]] * len(right))
+        return around(ids, left, right), types, second - size + len(left)
+
+    def states(
+        self, windows: Sequence[list[int]], layer: int | None = None, types: Sequence[list[int]] | None = None
+    ) -> Iterator[tuple[int, Tensor]]:
         """The number of each window and (tokens, dimensions) from a layer, the last unless told.
 
-        They come in batches of similar length, the longest first, and nothing is kept. Empty windows are left out.
+        `types` says which text each token counts with, where a window holds two. The windows come in batches of similar
+        length, the longest first, and nothing is kept. Empty windows are left out.
         """
         order = sorted(range(len(windows)), key=lambda number: len(windows[number]), reverse=True)
         order = [number for number in order if windows[number]]
@@ -105,15 +124,19 @@ class Network:
             longest = len(windows[order[start]])
             batch = order[start : start + max(1, AT_ONCE // longest)]
             ids = torch.full((len(batch), longest), self.tokenizer.pad_token_id or 0)
-            mask = torch.zeros_like(ids)
+            mask, kinds = torch.zeros_like(ids), torch.zeros_like(ids)
             for row, number in enumerate(batch):
                 length = len(windows[number])
                 ids[row, :length] = torch.tensor(windows[number])
                 mask[row, :length] = 1
+                if types is not None:
+                    kinds[row, :length] = torch.tensor(types[number])
+            more = {"token_type_ids": kinds.to(self.device)} if types is not None and kinds.any() else {}
             out = self.model(
                 input_ids=ids.to(self.device),
                 attention_mask=mask.to(self.device),
                 output_hidden_states=layer is not None,
+                **more,
             )
             states = out.last_hidden_state if layer is None else out.hidden_states[layer]
             for row, number in enumerate(batch):

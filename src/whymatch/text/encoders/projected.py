@@ -27,13 +27,16 @@ class Projected(Learning):
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         """As `encode`, with gradients of the map."""
+        return [self.map(self.dropout(vectors.to(self.map.weight))) for vectors in self.frozen(texts, spans)]
+
+    def frozen(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+        """The vectors of the encoder; what it has seen before is not encoded again."""
         keys = [(text, tuple(some)) for text, some in zip(texts, spans, strict=True)]
         new = list(dict.fromkeys(key for key in keys if key not in self.known))
+        found = self.known
         if new:
             vectors = self.encoder.encode([text for text, _ in new], [some for _, some in new])
             found = self.known | dict(zip(new, vectors, strict=True))
             if len(found) <= MOST:
                 self.known = found
-        else:
-            found = self.known
-        return [self.map(self.dropout(found[key].to(self.map.weight))) for key in keys]
+        return [found[key] for key in keys]

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from whymatch.text.encoders.models import MINILM, load, locate
+from whymatch.text.encoders.models import MINILM, Network, load, locate
 from whymatch.text.spans import Span, overlaps
 
 
@@ -34,37 +34,45 @@ class WordEncoder:
         self.size = int(self.network.model.config.hidden_size)
 
     def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
-        distinct = list(dict.fromkeys(texts))
         with torch.no_grad():
-            encoded = dict(zip(distinct, self.subwords(distinct), strict=True))
-        return [self.pool(*encoded[text], some) for text, some in zip(texts, spans, strict=True)]
+            return [vectors.cpu() for vectors in in_context(self.network, texts, spans, self.layer)]
 
-    def subwords(self, texts: Sequence[str]) -> list[tuple[Tensor, list[tuple[int, int]]]]:
-        """Vectors (sub-words, dimensions) and offsets for each text."""
-        if not texts:
-            return []
-        tokenized = self.network.tokens(texts)
-        windows, places, shift = [], [], len(self.network.before)
-        for number, tokens in enumerate(tokenized["input_ids"]):
-            for start, first, last in overlapping(len(tokens), self.network.fits):
-                windows.append(self.network.window(tokens[start : start + self.network.fits]))
-                places.append((number, slice(shift + first - start, shift + last - start)))
-        parts: dict[int, dict[int, Tensor]] = {number: {} for number in range(len(texts))}
-        for place, states in self.network.states(windows, self.layer):
-            number, taken = places[place]
-            parts[number][place] = states[taken].cpu()
-        none = torch.zeros(0, self.size)
-        joined = [torch.cat([none, *(found[place] for place in sorted(found))]) for found in parts.values()]
-        return list(zip(joined, tokenized["offset_mapping"], strict=True))
 
-    @staticmethod
-    def pool(vectors: Tensor, offsets: list[tuple[int, int]], spans: Sequence[Span]) -> Tensor:
-        """The mean of the sub-words that overlap each span."""
-        means = [
-            vectors[some.start : some.stop].mean(dim=0) if some else vectors.new_zeros(vectors.shape[1])
-            for some in overlaps(offsets, spans)
-        ]
-        return torch.stack(means) if means else vectors[:0]
+def in_context(
+    network: Network, texts: Sequence[str], spans: Sequence[Sequence[Span]], layer: int | None = None
+) -> list[Tensor]:
+    """(spans, dimensions) for each text, each distinct text read once; from the last layer unless told."""
+    distinct = list(dict.fromkeys(texts))
+    encoded = dict(zip(distinct, subwords(network, distinct, layer), strict=True))
+    return [pool(*encoded[text], some) for text, some in zip(texts, spans, strict=True)]
+
+
+def subwords(network: Network, texts: Sequence[str], layer: int | None) -> list[tuple[Tensor, list[tuple[int, int]]]]:
+    """Vectors (sub-words, dimensions) and offsets for each text."""
+    if not texts:
+        return []
+    tokenized = network.tokens(texts)
+    windows, places, shift = [], [], len(network.before)
+    for number, tokens in enumerate(tokenized["input_ids"]):
+        for start, first, last in overlapping(len(tokens), network.fits):
+            windows.append(network.window(tokens[start : start + network.fits]))
+            places.append((number, slice(shift + first - start, shift + last - start)))
+    parts: dict[int, dict[int, Tensor]] = {number: {} for number in range(len(texts))}
+    for place, states in network.states(windows, layer):
+        number, taken = places[place]
+        parts[number][place] = states[taken]
+    none = torch.zeros(0, int(network.model.config.hidden_size), device=network.device)
+    joined = [torch.cat([none, *(found[place] for place in sorted(found))]) for found in parts.values()]
+    return list(zip(joined, tokenized["offset_mapping"], strict=True))
+
+
+def pool(vectors: Tensor, offsets: list[tuple[int, int]], spans: Sequence[Span]) -> Tensor:
+    """The mean of the sub-words that overlap each span."""
+    means = [
+        vectors[some.start : some.stop].mean(dim=0) if some else vectors.new_zeros(vectors.shape[1])
+        for some in overlaps(offsets, spans)
+    ]
+    return torch.stack(means) if means else vectors[:0]
 
 
 def overlapping(length: int, size: int) -> list[tuple[int, int, int]]:

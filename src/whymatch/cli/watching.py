@@ -1,0 +1,34 @@
+"""Progress bars on standard error, where a person is watching; nothing in a pipe, and nothing without rich."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+
+def watched() -> bool:
+    """Whether a person sees standard error, and can be shown a bar."""
+    return sys.stderr is not None and sys.stderr.isatty() and find_spec("rich") is not None
+
+
+@contextmanager
+def bar(description: str, total: int | None, *more: str) -> Iterator[Callable[..., None]]:
+    """A function that takes what is done so far, and values for the columns `more`."""
+    if not watched():
+        yield lambda done, **values: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    columns: list[Any] = [*Progress.get_default_columns(), *(f"{{task.fields[{name}]}}" for name in more)]
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, redirect_stdout=False, redirect_stderr=True) as progress:
+        task = progress.add_task(description, total=total)
+        for name in more:
+            progress.tasks[task].fields[name] = ""
+
+        def update(done: int, **values: Any) -> None:
+            progress.update(task, completed=done, **values)
+
+        yield update

@@ -1,0 +1,76 @@
+"""The model that settings describe."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from whymatch.datasets.folders import read_split
+from whymatch.datasets.records import Pair, Query
+from whymatch.learning.settings import Settings
+from whymatch.matching.classifier import Classifier
+from whymatch.matching.costs import COSTS
+from whymatch.matching.ranker import Ranker
+from whymatch.matching.rules import Transport
+from whymatch.text.document import Document
+from whymatch.text.encoders.context import InContext
+from whymatch.text.encoders.finetuned import FineTuned
+from whymatch.text.encoders.models import MINILM
+from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.recurrent import RecurrentEncoder
+from whymatch.text.encoders.sentence import SentenceEncoder
+from whymatch.text.encoders.word import WordEncoder
+from whymatch.text.spans import words
+from whymatch.text.vectors import read_vectors
+
+
+def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Classifier:
+    """A model with the labels of the records that it is trained on and chosen by."""
+    encoder = recurrent(settings, records) if settings.encoder.kind == "recurrent" else pretrained(settings)
+    rule, cost = settings.rule.build(), COSTS[settings.cost]
+    if settings.task == "rank":
+        assert isinstance(rule, Transport)
+        return Ranker(encoder, rule.constraint, cost, split=settings.spans)
+    labels = sorted({str(record.label) for record in records if isinstance(record, Pair)})
+    return Classifier(
+        encoder, rule, labels, cost, split=settings.spans, hidden=settings.hidden, dropout=settings.dropout
+    )
+
+
+def pretrained(settings: Settings) -> Any:
+    """An encoder that starts from a model, frozen under a map or fine-tuned."""
+    chosen = settings.encoder
+    model = chosen.model or MINILM
+    if chosen.kind == "fine-tuned":
+        return FineTuned(model) if chosen.context == "none" else InContext(model, jointly=chosen.context == "both")
+    if settings.spans == "word" or chosen.context == "text":
+        words_or_spans = WordEncoder(model, layer=chosen.layer)
+        return Projected(words_or_spans, words_or_spans.size, chosen.dropout)
+    sentences = SentenceEncoder(model)
+    return Projected(sentences, sentences.size, chosen.dropout)
+
+
+def recurrent(settings: Settings, records: Sequence[Pair | Query]) -> RecurrentEncoder:
+    """The paper's encoder, with the vectors of the words that the data set has, those of its test split included."""
+    chosen = settings.encoder
+    assert chosen.vectors is not None
+    test: list[Pair | Query] = []
+    if any(Path(settings.data).glob("test.jsonl*")):
+        test = read_split(settings.data, "test", settings.task, settings.spans)
+    known = {text.text[a:b] for text in texts_of([*records, *test]) for a, b in words(text.text)}
+    return RecurrentEncoder(
+        read_vectors(chosen.vectors, keep=known),
+        chosen.hidden,
+        chosen.layers,
+        in_context=settings.spans == "word" or chosen.context == "text",
+        dropout=chosen.dropout,
+        seed=settings.schedule.seed,
+    )
+
+
+def texts_of(records: Iterable[Pair | Query]) -> list[Document]:
+    """Every text of the records, once."""
+    found: dict[Document, None] = {}
+    for record in records:
+        texts = (record.left, record.right) if isinstance(record, Pair) else (record.query, *record.documents)
+        found.update(dict.fromkeys(texts))
+    return list(found)

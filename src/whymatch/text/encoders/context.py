@@ -1,0 +1,100 @@
+"""A model that reads whole texts and learns: the vector of a span is the mean of its sub-words."""
+
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from whymatch.text.document import Document
+from whymatch.text.encoders.learning import Learning
+from whymatch.text.encoders.models import MINILM, load, locate
+from whymatch.text.encoders.word import in_context, pool
+from whymatch.text.spans import Span
+
+
+class InContext(Learning):
+    """Each text read as a whole, or with the other one where `jointly`; the weights of the model learn.
+
+    What is predicted from such vectors is faithful to the vectors and not to the text: a span that has no link may have
+    had its part in the vector of one that has.
+    """
+
+    contextual = True
+
+    def __init__(
+        self, model: str | Path = MINILM, *, jointly: bool = False, device: str | None = None, download: bool = False
+    ) -> None:
+        super().__init__()
+        self.network = load.__wrapped__(locate(model, download=download), device)  # not the copy that others share
+        self.model = self.network.model
+        self.jointly = jointly
+        self.size = int(self.model.config.hidden_size)
+        self.name = f"{model}, fine-tuned, {'both texts together' if jointly else 'in context'}"
+
+    def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+        return in_context(self.network, texts, spans)
+
+    def pair_states(self, pairs: Sequence[tuple[Document, Document]]) -> list[tuple[Tensor, Tensor]]:
+        """The vectors of both texts of each pair, read together.
+
+        Texts that do not fit in one window are cut, every part of one is read with every part of the other, and a
+        sub-word is the mean over what it was read with.
+        """
+        texts = list(dict.fromkeys(text.text for pair in pairs for text in pair))
+        if not texts:
+            return []
+        tokenized = self.network.tokens(texts)
+        tokens = dict(zip(texts, zip(tokenized["input_ids"], tokenized["offset_mapping"], strict=True), strict=True))
+        windows, types, places = [], [], []
+        room = self.network.room - len(self.network.together([], [])[0])
+        for number, (left, right) in enumerate(pairs):
+            ids = tokens[left.text][0], tokens[right.text][0]
+            for i, j in product(*cuts(len(ids[0]), len(ids[1]), room)):
+                window, kinds, start = self.network.together(ids[0][i.start : i.stop], ids[1][j.start : j.stop])
+                windows.append(window)
+                types.append(kinds)
+                places.append((number, (i, len(self.network.before)), (j, start)))
+        found: list[tuple[dict[range, list[Tensor]], ...]] = [({}, {}) for _ in pairs]
+        for place, states in self.network.states(windows, types=types):
+            number, *sides = places[place]
+            for side, (some, start) in enumerate(sides):
+                found[number][side].setdefault(some, []).append(states[start : start + len(some)])
+        pooled = [
+            pool(joined(parts), tokens[text.text][1], text.spans)
+            for pair, sides in zip(pairs, found, strict=True)
+            for text, parts in zip(pair, sides, strict=True)
+        ]
+        return list(zip(pooled[::2], pooled[1::2], strict=True))
+
+    def encode_pairs(self, pairs: Sequence[tuple[Document, Document]]) -> list[tuple[Tensor, Tensor]]:
+        """As `pair_states`, without gradients and without dropout."""
+        with self.at_rest():
+            return [(left.cpu(), right.cpu()) for left, right in self.pair_states(pairs)]
+
+    def write(self, folder: Path) -> None:
+        """The model and its tokenizer."""
+        self.model.save_pretrained(folder)
+        self.network.tokenizer.save_pretrained(folder)
+
+
+def cuts(left: int, right: int, room: int) -> tuple[list[range], list[range]]:
+    """Where two texts are cut so that any part of one and any part of the other fit in a window together.
+
+    >>> cuts(3, 4, room=8)
+    ([range(0, 3)], [range(0, 4)])
+    >>> cuts(3, 9, room=8)
+    ([range(0, 3)], [range(0, 5), range(5, 9)])
+    """
+    size = min(left, max(room // 2, room - right))
+    sizes = max(size, 1), max(room - size, 1)
+    return tuple(  # type: ignore[return-value]
+        [range(start, min(start + most, length)) for start in range(0, max(length, 1), most)]
+        for length, most in zip((left, right), sizes, strict=True)
+    )
+
+
+def joined(parts: dict[range, list[Tensor]]) -> Tensor:
+    """A text's sub-words in order, each the mean over the windows that it was read in."""
+    return torch.cat([torch.stack(parts[some]).mean(dim=0) for some in sorted(parts, key=lambda some: some.start)])
