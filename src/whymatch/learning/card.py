@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from whymatch.show.words import IN_CONTEXT
+from whymatch.show.words import IN_CONTEXT, in_words
 
 MINILM = (
     "The model card of all-MiniLM-L6-v2 lists SNLI, MultiNLI, Quora question pairs and duplicates from StackExchange "
@@ -30,12 +30,13 @@ def card(folder: Path) -> str:
     config = json.loads((folder / "config.json").read_text())
     settings = json.loads((folder / "settings.json").read_text()) if (folder / "settings.json").is_file() else None
     kind, rule = config["kind"], config["rule"]
-    method = rule["constraint"] if rule["kind"] == "transport" else {"name": "attention", **rule}
-    how = ", ".join(f"{key} {value}" for key, value in method.items() if key not in ("name", "kind"))
+    method = (
+        in_words({**rule, "by_default": False}) if rule["kind"] == "transport" else f"{rule['normaliser']} attention"
+    )
     lines = [
         "---", "library_name: whymatch", "---", "",
         f"# A {kind} of texts, with reasons", "",
-        f"Aligns by {method['name']}{f' ({how})' if how else ''} and predicts from the aligned spans.", "",
+        f"It aligns two texts ({method}), and its score or label comes from the aligned spans.", "",
         "```python", "import whymatch as wm", "",
         f'model = wm.{kind.title()}.from_pretrained("{folder.name}")', "```", "",
         f"Encoder: {encoder_of(config['encoder'])}. {IN_CONTEXT if in_context(config) else ALONE}",
@@ -51,7 +52,7 @@ def card(folder: Path) -> str:
 
 def encoder_of(values: Mapping[str, Any]) -> str:
     base = values.get("base", values)
-    return f"{base.get('model') or base.get('name')}, {values['kind']}"
+    return base.get("name") or f"{base['model']}, frozen, with a linear map"
 
 
 def in_context(config: Mapping[str, Any]) -> bool:

@@ -133,7 +133,7 @@ def finish(best: Run, done: Sequence[Run], folder: Path) -> None:
     """Leaves the chosen model with its card, and a report of what was tried."""
     model = from_pretrained(best.folder / "best")
     model.save_pretrained(folder / "model")
-    settings = asdict(best.settings)
+    settings = asdict(best.settings) | {"data": Path(best.settings.data).resolve().name}
     (folder / "model" / "settings.json").write_text(json.dumps(settings, indent=1))
     records = read_split(best.settings.data, "val", best.settings.task, best.settings.spans)
     write_card(folder / "model", evaluate(model, records), best.settings.data, "val")

@@ -147,10 +147,11 @@ def build_encoder(folder: Path, values: dict[str, Any], tensors: dict[str, Tenso
         return SentenceEncoder(values["model"])
     if kind == "word":
         return WordEncoder(values["model"], layer=values["layer"])
-    if kind == "fine-tuned":
-        return FineTuned(folder / "encoder")
-    if kind == "in context":
-        return InContext(folder / "encoder", jointly=values["jointly"])
+    if kind in ("fine-tuned", "in context"):
+        whole = folder / "encoder"
+        tuned = FineTuned(whole) if kind == "fine-tuned" else InContext(whole, jointly=values["jointly"])
+        tuned.name = values["name"]  # not that of the folder
+        return tuned
     if kind == "recurrent":
         words = json.loads((folder / "vocabulary.json").read_text())
         vectors = WordVectors(values["name"], words, tensors["vectors"])

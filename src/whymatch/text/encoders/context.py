@@ -75,8 +75,7 @@ class InContext(Learning):
 
     def write(self, folder: Path) -> None:
         """The model and its tokenizer."""
-        self.model.save_pretrained(folder)
-        self.network.tokenizer.save_pretrained(folder)
+        self.network.write(folder)
 
 
 def cuts(left: int, right: int, room: int) -> tuple[list[range], list[range]]:

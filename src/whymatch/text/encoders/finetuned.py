@@ -40,8 +40,7 @@ class FineTuned(Learning):
         """A model that this class, `SentenceEncoder` and sentence-transformers read."""
         assert self.pooling is not None
         room, by_mean, unit = self.pooling
-        self.model.save_pretrained(folder)
-        self.network.tokenizer.save_pretrained(folder)
+        self.network.write(folder)
         kinds = POOLED if unit else POOLED[:2]
         places = ["", "1_Pooling", "2_Normalize"]
         modules = [

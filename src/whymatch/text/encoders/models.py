@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
@@ -69,6 +69,12 @@ class Network:
     before: list[int]  # special tokens around a text
     after: list[int]
     room: int  # tokens that fit, special ones included
+
+    def write(self, folder: Path) -> None:
+        """Model and tokenizer, as `load` reads them."""
+        with quietly():
+            self.model.save_pretrained(folder)
+            self.tokenizer.save_pretrained(folder)
 
     @property
     def layers(self) -> int:
@@ -144,29 +150,38 @@ class Network:
             start += len(batch)
 
 
-@lru_cache(maxsize=4)
-def load(folder: Path, device: str | None = None) -> Network:
-    """The model in a folder, from safetensors only, in evaluation mode; the same folder is loaded once."""
-    from transformers import AutoModel, AutoTokenizer
-    from transformers.utils import logging as quiet
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without the messages and progress bars of transformers."""
+    from transformers.utils import logging as untyped
 
-    logging: Any = quiet  # untyped
+    logging: Any = untyped
     was_verbose, showed = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        model, report = AutoModel.from_pretrained(
-            folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, output_loading_info=True
-        )
-        model = model.get_encoder() if model.config.is_encoder_decoder else model
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
-    except Exception as error:  # a damaged model can raise anything
-        raise ValueError(f"The model in {folder} cannot be loaded: {error}") from error
+        yield
     finally:
         logging.set_verbosity(was_verbose)
         if showed:
             logging.enable_progress_bar()
+
+
+@lru_cache(maxsize=4)
+def load(folder: Path, device: str | None = None) -> Network:
+    """The model in a folder, from safetensors only, in evaluation mode; the same folder is loaded once."""
+    from transformers import AutoModel, AutoTokenizer
+
+    try:
+        with quietly():
+            model, report = AutoModel.from_pretrained(
+                folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+            )
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        model = model.get_encoder() if model.config.is_encoder_decoder else model
+        model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
+    except Exception as error:  # a damaged model can raise anything
+        raise ValueError(f"The model in {folder} cannot be loaded: {error}") from error
     if missing := [name for name in report["missing_keys"] if "pooler" not in name]:
         raise ValueError(f"The weights in {folder} are not those of its config.json: {missing[0]} is missing.")
     if len(tokenizer) <= len(tokenizer.all_special_ids):
