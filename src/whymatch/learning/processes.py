@@ -21,7 +21,7 @@ class Processes:
         except ImportError:
             raise ValueError("Training needs accelerate: pip install 'whymatch[train]'.") from None
         bfloat16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
-        asked = int(os.environ.get("WORLD_SIZE", 1))  # as torchrun says it
+        asked = int(os.environ.get("WORLD_SIZE", "1"))  # as torchrun says it
         on_cpu = asked > 1 and not torch.cuda.is_available()  # Accelerate would start one process, and say nothing
         self.accelerator: Any = Accelerator(mixed_precision="bf16" if bfloat16 else "no", cpu=on_cpu)
         self.rank: int = self.accelerator.process_index
