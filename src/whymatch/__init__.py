@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from whymatch.matching.ranker import Ranker
     from whymatch.matching.rules import Attend, Transport
     from whymatch.text.document import Document
+    from whymatch.text.encoders.context import InContext
     from whymatch.text.encoders.finetuned import FineTuned
     from whymatch.text.encoders.precomputed import Precomputed
     from whymatch.text.encoders.projected import Projected
@@ -40,6 +41,7 @@ HOMES = {
     "Ranker": "matching.ranker",
     "Projected": "text.encoders.projected",
     "FineTuned": "text.encoders.finetuned",
+    "InContext": "text.encoders.context",
     "Transport": "matching.rules",
     "Attend": "matching.rules",
     "Cost": "matching.costs",
@@ -80,6 +82,7 @@ __all__ = [
     "Entropic",
     "Exactly",
     "FineTuned",
+    "InContext",
     "Link",
     "OneTo",
     "Path",
