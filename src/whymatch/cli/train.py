@@ -37,7 +37,10 @@ def run(settings: argparse.Namespace) -> None:
                 speed=f"{progress.speed:.0f}/s",
             )
 
-        watch = Watch(lambda line: print(line, file=sys.stderr), show)
+        def encoded(done: int, texts: int) -> None:
+            update(done, total=texts, description="encoding")
+
+        watch = Watch(lambda line: print(line, file=sys.stderr), encoded, show)
         best = train(runs, folder, resume=settings.resume, watch=watch)
     if best.first:
         print(f"validation {best.validation:.4f}, model in {folder / 'model'}")

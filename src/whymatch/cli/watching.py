@@ -24,9 +24,8 @@ def bar(description: str, total: int | None, *more: str) -> Iterator[Callable[..
     columns: list[Any] = [*Progress.get_default_columns(), *(f"{{task.fields[{name}]}}" for name in more)]
     console = Console(stderr=True)
     with Progress(*columns, console=console, redirect_stdout=False, redirect_stderr=True) as progress:
-        task = progress.add_task(description, total=total)
-        for name in more:
-            progress.tasks[task].fields[name] = ""
+        fields: dict[str, Any] = dict.fromkeys(more, "")
+        task = progress.add_task(description, total=total, **fields)
 
         def update(done: int, **values: Any) -> None:
             progress.update(task, completed=done, **values)

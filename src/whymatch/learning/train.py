@@ -21,9 +21,11 @@ from whymatch.learning.tasks import classify_loss, classify_score, drawn, rank_l
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.saving import from_pretrained
+from whymatch.text.document import Document
 from whymatch.text.encoders.projected import Projected
 
 FREE = ("epochs", "patience")  # what may change when a run goes on
+ENCODED = 512  # texts that are encoded at a time
 MOST = 2**19  # pairs of spans that are compared at once
 
 
@@ -40,9 +42,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Watch:
-    """Who is told how a training goes: lines to read, and where each run stands after every step."""
+    """Who is told how a training goes: lines to read, texts encoded of all, and where each run is after every step."""
 
     line: Callable[[str], None] = print
+    encoded: Callable[[int, int], None] = lambda done, texts: None
     progress: Callable[[Settings, Progress], None] = lambda settings, progress: None
 
 
@@ -81,9 +84,7 @@ def train_one(settings: Settings, folder: Path, resume: bool, watch: Watch, proc
     processes.wait()
     model = build(settings, [*train_split, *validation])
     if isinstance(model.encoder, Projected):
-        texts = texts_of([*train_split, *validation])
-        watch.line(f"encoding {len(texts):,} texts, once")
-        model.encoder.encode([text.text for text in texts], [text.spans for text in texts])
+        encode_once(model.encoder, texts_of([*train_split, *validation]), watch)
     loss: Any
     score: Any
     if isinstance(model, Ranker):
@@ -109,6 +110,15 @@ def train_one(settings: Settings, folder: Path, resume: bool, watch: Watch, proc
         model.save_pretrained(folder / "best")
     processes.wait()
     return Run(settings, best, folder, processes.first)
+
+
+def encode_once(encoder: Projected, texts: Sequence[Document], watch: Watch) -> None:
+    """Leaves the vectors of all texts with the encoder."""
+    watch.line(f"encoding {len(texts):,} texts, once")
+    for start in range(0, len(texts), ENCODED):
+        some = texts[start : start + ENCODED]
+        encoder.frozen([text.text for text in some], [text.spans for text in some])
+        watch.encoded(start + len(some), len(texts))
 
 
 def same(item: Any, chance: torch.Generator) -> Any:

@@ -33,10 +33,8 @@ class Projected(Learning):
         """The vectors of the encoder; what it has seen before is not encoded again."""
         keys = [(text, tuple(some)) for text, some in zip(texts, spans, strict=True)]
         new = list(dict.fromkeys(key for key in keys if key not in self.known))
-        found = self.known
-        if new:
-            vectors = self.encoder.encode([text for text, _ in new], [some for _, some in new])
-            found = self.known | dict(zip(new, vectors, strict=True))
-            if len(found) <= MOST:
-                self.known = found
-        return [found[key] for key in keys]
+        vectors = self.encoder.encode([text for text, _ in new], [some for _, some in new]) if new else []
+        fresh = dict(zip(new, vectors, strict=True))
+        if len(self.known) + len(fresh) <= MOST:
+            self.known |= fresh
+        return [self.known[key] if key in self.known else fresh[key] for key in keys]
