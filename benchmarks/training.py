@@ -57,7 +57,7 @@ def ranker(rule: Rule, vectors: WordVectors) -> tuple[Matcher, Callable[[Sequenc
 
     def loss(pairs: Sequence[tuple[Document, Document]]) -> Tensor:
         scores = model(pairs).score.view(-1, 2)
-        return contrastive(scores[:, 0], scores[:, 1:], 0.2)
+        return contrastive(scores[:, 0], scores[:, 1:], 0.2).mean()
 
     return model, loss
 
@@ -71,18 +71,21 @@ def main() -> None:
         steps: dict[str, list[float]] = {rule: [] for rule in RULES}
         looks: dict[str, list[float]] = {rule: [] for rule in RULES}
         for turn in range(ROUNDS + 1):
-            for rule, (_, loss) in models.items():
+            for rule, (model, loss) in models.items():
                 pairs = batches[turn % len(batches)]
                 started = time.perf_counter()
                 optimisers[rule].zero_grad()
                 torch.autograd.backward(loss(pairs))
                 optimisers[rule].step()
                 trained = time.perf_counter()
+                model.eval()
                 with torch.no_grad():
                     loss(pairs)
+                looked = time.perf_counter()
+                model.train()
                 if turn:  # the first round compiles
                     steps[rule].append(trained - started)
-                    looks[rule].append(time.perf_counter() - trained)
+                    looks[rule].append(looked - trained)
         rows = []
         for rule in RULES:
             ratios = [

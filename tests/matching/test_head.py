@@ -82,3 +82,14 @@ def test_active_alignments_alone_are_fewer_and_weigh_less() -> None:
     full, active = (Attend(0.05, active_only=only).weights(cost, sizes) for only in (False, True))
     assert ((active == 0) | (active == full)).all()
     assert 0 < (active > 0).sum() < (full > 0).sum()
+
+
+@pytest.mark.parametrize("rule", [Transport(wm.Exactly(2)), Attend()], ids=str)
+def test_in_bfloat16_it_predicts_and_learns(rule: Transport | Attend) -> None:
+    head = Head(8, 3, dropout=0.0)
+    left, right = torch.randn(2, 4, 8), torch.randn(2, 5, 8)
+    weights = rule.weights(1 - left @ right.mT, torch.tensor([[4, 5], [3, 2]]))
+    expected = head.eval()(left, right, weights)
+    with torch.autocast("cpu", torch.bfloat16):
+        for mode in (True, False):
+            torch.testing.assert_close(head.train(mode)(left, right, weights).float(), expected, atol=0.05, rtol=0.05)

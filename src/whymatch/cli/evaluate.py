@@ -39,17 +39,14 @@ def run(settings: argparse.Namespace) -> None:
     records = read_split(settings.data, settings.split, task, model.split)
     with bar("evaluating", len(records)) as progress:
         found = evaluate(model, records, deletions=settings.deletions, progress=progress)
-    try:
-        write_card(folder, found, settings.data, settings.split)
-    except OSError as error:
-        complain(f"the card in {folder} stays as it is: {error.strerror}")
     if settings.json:
         print(json.dumps(found))
-        return
-    print(
-        table(
-            ["", f"{settings.data.resolve().name}, {settings.split}", "95% interval"], [[*row] for row in rows(found)]
-        )
-    )
-    if model.encoder.contextual:
-        print(IN_CONTEXT)
+    else:
+        header = ["", f"{settings.data.resolve().name}, {settings.split}", "95% interval"]
+        print(table(header, [[*row] for row in rows(found)]))
+        if model.encoder.contextual:
+            print(IN_CONTEXT)
+    try:
+        write_card(folder, found, settings.data, settings.split)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        complain(f"the card in {folder} stays as it is: {error}")

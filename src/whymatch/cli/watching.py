@@ -1,5 +1,6 @@
 """Progress bars on standard error, where a person is watching; nothing in a pipe, and nothing without rich."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,8 +9,13 @@ from typing import Any
 
 
 def watched() -> bool:
-    """Whether a person sees standard error, and can be shown a bar."""
-    return sys.stderr is not None and sys.stderr.isatty() and find_spec("rich") is not None
+    """Whether a person sees standard error, and can be shown a bar; of several processes the first shows it."""
+    return (
+        int(os.environ.get("RANK", "0")) == 0
+        and sys.stderr is not None
+        and sys.stderr.isatty()
+        and find_spec("rich") is not None
+    )
 
 
 @contextmanager

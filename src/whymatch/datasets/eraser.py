@@ -43,7 +43,9 @@ def read_row(folder: Path, row: dict[str, Any], splitter: Splitter) -> Pair:
     left = joined([part for part in query if part])
     if splitter is not lines:
         left = document(left.text, splitter)
-    return Pair(row["annotation_id"], left, right, row["classification"], right_rationale=tuple(sorted(set(marked))))
+    return Pair(
+        row["annotation_id"], left, right, str(row["classification"]), right_rationale=tuple(sorted(set(marked)))
+    )
 
 
 @lru_cache(maxsize=1024)

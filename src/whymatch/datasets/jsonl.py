@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections.abc import Callable, Iterable, Iterator
+from operator import index
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -55,7 +56,7 @@ def rows(folder: Path, split: str, read: Callable[[dict[str, Any], str], Record]
                 continue
             try:
                 record = read(json.loads(line), f"{split}:{number}")
-            except (KeyError, TypeError, AttributeError, ValueError, OSError) as error:
+            except (KeyError, TypeError, AttributeError, ValueError, OSError, RecursionError) as error:
                 raise ValueError(f"{file}, line {number}: {type(error).__name__}: {error}") from error
             yield record
 
@@ -72,7 +73,7 @@ def marked(ranges: Any, text: Document) -> tuple[Span, ...] | None:
     """Ranges of characters that people marked, or None if nobody was asked."""
     if ranges is None:
         return None
-    spans = tuple(Span(int(start), int(end)) for start, end in ranges)
+    spans = tuple(Span(index(start), index(end)) for start, end in ranges)
     if any(not 0 <= start < end <= len(text.text) for start, end in spans):
         raise ValueError(f"a rationale lies outside a text of {len(text.text)} characters")
     return spans

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from whymatch.evaluation.intervals import bootstrap
-from whymatch.evaluation.rationales import auprc, f1, iou_f1, mean_f1, tokens_in
+from whymatch.evaluation.rationales import auprc, f1, iou_f1, tokens_in
 from whymatch.text.spans import Span, token_ranges
 
 
@@ -52,36 +52,56 @@ class Judged:
 def agreement(judged: Sequence[Judged], threshold: float | None = None) -> dict[str, Any]:
     """Token F1 (mean over texts, 0 where nothing is marked; and micro), ERASER's IoU F1 and AUPRC, how much is chosen.
 
-    With a threshold, also the F1 and the share of the tokens that are selected more strongly than that.
+    With a threshold δ, also the F1 and the share of the tokens that are selected more strongly than that.
     """
-    chosen, gold = [tokens_in(one.text, one.chosen) for one in judged], [one.gold for one in judged]
-    found = measures(judged, chosen, gold)
-    spans = [iou_f1(one.chosen, one.marked, one.text) for one in judged]
-    both = [any(side[i] is not None for side in spans) for i in (0, 1)]
-    found["IoU F1"] = mean_f1(spans) if all(both) else 0.0
+    gold = [one.gold for one in judged]
+    found = measures(judged, [tokens_in(one.text, one.chosen) for one in judged], gold)
+    spans = np.array([iou_f1(one.chosen, one.marked, one.text) for one in judged], dtype=float)  # None becomes NaN
+    found["IoU F1"] = bootstrap(spans, f1_of_means)._asdict()
     areas = [auprc(one.scores.tolist(), tokens) for one, tokens in zip(judged, gold, strict=True) if tokens]
     if areas:
         found["AUPRC"] = bootstrap(areas)._asdict()
     if threshold is not None:
         above = [set(np.flatnonzero(one.scores > threshold).tolist()) for one in judged]
-        found |= {f"{name} above {threshold:.3g}": value for name, value in measures(judged, above, gold).items()}
+        found |= {"δ": threshold}
+        found |= {f"{name} above δ": value for name, value in measures(judged, above, gold).items()}
     return found
 
 
 def measures(judged: Sequence[Judged], chosen: Sequence[set[int]], gold: Sequence[set[int]]) -> dict[str, Any]:
-    shared = sum(len(a & b) for a, b in zip(chosen, gold, strict=True))
-    total = sum(map(len, chosen)) + sum(map(len, gold))
+    counts = [
+        (len(a & b), len(a), len(b), len(one.text.split())) for one, a, b in zip(judged, chosen, gold, strict=True)
+    ]
     return {
         "F1": bootstrap([f1(a, b) for a, b in zip(chosen, gold, strict=True)])._asdict(),
-        "micro F1": 2 * shared / total if total else 0.0,
-        "% of tokens": 100 * sum(map(len, chosen)) / max(1, sum(len(one.text.split()) for one in judged)),
+        "micro F1": bootstrap(counts, micro_f1)._asdict(),
+        "% of tokens": bootstrap(counts, share_chosen)._asdict(),
     }
 
 
+def micro_f1(counts: np.ndarray) -> float:
+    """From rows of shared, chosen, marked and all tokens."""
+    shared, chosen, marked, _ = counts.sum(axis=0)
+    return float(2 * shared / max(1, chosen + marked))
+
+
+def share_chosen(counts: np.ndarray) -> float:
+    _, chosen, _, tokens = counts.sum(axis=0)
+    return float(100 * chosen / max(1, tokens))
+
+
+def f1_of_means(sides: np.ndarray) -> float:
+    """As `mean_f1`, from rows of precision and recall, NaN where one is not defined; 0 where there is none at all."""
+    defined = [side[~np.isnan(side)] for side in sides.T]
+    precision, recall = (side.mean() if len(side) else 0.0 for side in defined)
+    return float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0
+
+
 def best_threshold(judged: Sequence[Judged], candidates: int = 100) -> float:
-    """The threshold on how strongly a token is selected under which the mean F1 is largest."""
+    """The threshold on how strongly a token is selected above which the mean F1 is largest; -1 selects everything."""
     scores, gold = [one.scores for one in judged], [one.gold for one in judged]
-    tried = np.unique(np.quantile(np.concatenate(scores), np.linspace(0, 1, candidates, endpoint=False)))
+    values = np.concatenate([[-1.0], *scores])
+    tried = np.unique([-1.0, *np.quantile(values, np.linspace(0, 1, candidates, endpoint=False))])
     total = np.zeros(len(tried))
     for values, marked in zip(scores, gold, strict=True):
         if marked:

@@ -4,17 +4,18 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from torch import nn
+
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
 from whymatch.learning.settings import Settings
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.costs import COSTS
 from whymatch.matching.ranker import Ranker
-from whymatch.matching.rules import Transport
 from whymatch.text.document import Document
 from whymatch.text.encoders.context import InContext
 from whymatch.text.encoders.finetuned import FineTuned
-from whymatch.text.encoders.models import MINILM
+from whymatch.text.encoders.models import MINILM, locate
 from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.recurrent import RecurrentEncoder
 from whymatch.text.encoders.sentence import SentenceEncoder
@@ -28,8 +29,7 @@ def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Class
     encoder = recurrent(settings, records) if settings.encoder.kind == "recurrent" else pretrained(settings)
     rule, cost = settings.rule.build(), COSTS[settings.cost]
     if settings.task == "rank":
-        assert isinstance(rule, Transport)
-        return Ranker(encoder, rule.constraint, cost, split=settings.spans)
+        return Ranker(encoder, rule, cost, split=settings.spans)
     labels = sorted({str(record.label) for record in records if isinstance(record, Pair)})
     return Classifier(
         encoder, rule, labels, cost, split=settings.spans, hidden=settings.hidden, dropout=settings.dropout
@@ -41,12 +41,25 @@ def pretrained(settings: Settings) -> Any:
     chosen = settings.encoder
     model = chosen.model or MINILM
     if chosen.kind == "fine-tuned":
-        return FineTuned(model) if chosen.context == "none" else InContext(model, jointly=chosen.context == "both")
+        alone = chosen.context == "none"
+        tuned = FineTuned(model) if alone else InContext(model, jointly=chosen.context == "both")
+        for part in tuned.modules():
+            if isinstance(part, nn.Dropout) and chosen.dropout is not None:
+                part.p = chosen.dropout
+        return tuned
     if settings.spans == "word" or chosen.context == "text":
         words_or_spans = WordEncoder(model, layer=chosen.layer)
-        return Projected(words_or_spans, words_or_spans.size, chosen.dropout)
+        return Projected(words_or_spans, words_or_spans.size, chosen.dropout or 0.0)
     sentences = SentenceEncoder(model)
-    return Projected(sentences, sentences.size, chosen.dropout)
+    return Projected(sentences, sentences.size, chosen.dropout or 0.0)
+
+
+def check_parts(settings: Settings) -> None:
+    """Raises where the model or the vectors that a run starts from are not there."""
+    if settings.encoder.kind != "recurrent":
+        locate(settings.encoder.model or MINILM)
+    elif not Path(str(settings.encoder.vectors)).exists():
+        raise ValueError(f"There are no vectors at {settings.encoder.vectors}.")
 
 
 def recurrent(settings: Settings, records: Sequence[Pair | Query]) -> RecurrentEncoder:
@@ -62,7 +75,7 @@ def recurrent(settings: Settings, records: Sequence[Pair | Query]) -> RecurrentE
         chosen.hidden,
         chosen.layers,
         in_context=settings.spans == "word" or chosen.context == "text",
-        dropout=chosen.dropout,
+        dropout=chosen.dropout or 0.0,
         seed=settings.schedule.seed,
     )
 

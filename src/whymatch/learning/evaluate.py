@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Any
 
 import torch
@@ -11,11 +10,11 @@ from torch import Tensor
 
 from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.agreement import Judged, agreement, best_threshold
-from whymatch.evaluation.classification import macro_f1
+from whymatch.evaluation.classification import macro_f1_of
 from whymatch.evaluation.faithfulness import faithfulness
 from whymatch.evaluation.intervals import bootstrap
 from whymatch.evaluation.ranking import auc, average_precision, precision_at_1, reciprocal_rank
-from whymatch.learning.tasks import AT_ONCE, scores_of
+from whymatch.learning.tasks import in_pieces, scores_of
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend
@@ -39,22 +38,25 @@ def evaluate(
     model.eval()
     with torch.no_grad():
         if isinstance(model, Ranker):
-            return evaluate_ranker(model, records)
+            return evaluate_ranker(model, records, progress)
         return evaluate_classifier(model, records, deletions, progress)
 
 
-def evaluate_ranker(model: Ranker, queries: Sequence[Query]) -> dict[str, Any]:
+def evaluate_ranker(model: Ranker, queries: Sequence[Query], progress: Progress) -> dict[str, Any]:
     """The ranking metrics, each a mean over queries with its interval, and how many links the scores come from."""
+    for query in queries:
+        if not any(query.relevant) or all(query.relevant):
+            raise ValueError(f"Query {query.id} needs a similar and a dissimilar document.")
     start = time.perf_counter()
-    scores, links = scores_of(model, queries)
+    scores, links = scores_of(model, queries, progress)
     seconds = time.perf_counter() - start
     found: dict[str, Any] = {
         name: bootstrap([metric(some, query.relevant) for some, query in zip(scores, queries, strict=True)])._asdict()
         for name, metric in RANKING.items()
     }
     possible = [len(query.query) * len(text) for query in queries for text in query.documents]
-    found["active alignments"] = fmean(links)
-    found["% active"] = fmean(100 * number / max(1, cells) for number, cells in zip(links, possible, strict=True))
+    shares = [100 * number / max(1, cells) for number, cells in zip(links, possible, strict=True)]
+    found |= {"active alignments": bootstrap(links)._asdict(), "% active": bootstrap(shares)._asdict()}
     return {**found, "pairs a second": len(links) / seconds, "queries": len(queries)}
 
 
@@ -66,23 +68,33 @@ class Seen:
     active: Tensor
     selection: tuple[list[float], list[float]]
 
+    @property
+    def best(self) -> int:
+        """The number of the predicted label."""
+        return max(range(len(self.probabilities)), key=self.probabilities.__getitem__)
+
     def kept(self, side: int) -> list[int]:
         """The spans that are in an active pair."""
         return self.active.any(dim=1 - side).nonzero().flatten().tolist()
 
 
-def see(model: Classifier, pairs: Sequence[tuple[Document, Document]], progress: Progress = quiet) -> list[Seen]:
-    """Each pair once through the model."""
-    found = []
-    for start in range(0, len(pairs), AT_ONCE):
-        logits, matched = model.logits(pairs[start : start + AT_ONCE])
+def see(
+    model: Classifier, pairs: Sequence[tuple[Document, Document]], progress: Progress = quiet
+) -> tuple[list[Seen], float]:
+    """Each pair once through the model, and how many seconds the predictions took."""
+    found: dict[int, Seen] = {}
+    seconds = 0.0
+    for rows in in_pieces(pairs):
+        start = time.perf_counter()
+        logits, matched = model.logits([pairs[row] for row in rows])
+        chances = logits.float().softmax(dim=1).tolist()
+        seconds += time.perf_counter() - start
         active = model.rule.active(matched.cost, matched.sizes).cpu()
         left, right = (side.tolist() for side in model.rule.selection(matched.cost, matched.sizes))
-        for row, (n, m) in enumerate(matched.sizes.tolist()):
-            chances = logits[row].float().softmax(dim=0).tolist()
-            found.append(Seen(chances, active[row, :n, :m], (left[row][:n], right[row][:m])))
+        for place, (row, (n, m)) in enumerate(zip(rows, matched.sizes.tolist(), strict=True)):
+            found[row] = Seen(chances[place], active[place, :n, :m], (left[place][:n], right[place][:m]))
         progress(len(found))
-    return found
+    return [found[row] for row in range(len(pairs))], seconds
 
 
 def evaluate_classifier(
@@ -93,22 +105,21 @@ def evaluate_classifier(
         if pair.label not in model.labels:
             raise ValueError(f"Pair {pair.id} has the label {pair.label!r}; the model knows {', '.join(model.labels)}.")
     texts = [(pair.left, pair.right) for pair in pairs]
-    start = time.perf_counter()
-    seen = see(model, texts, progress)
-    seconds = time.perf_counter() - start
+    seen, seconds = see(model, texts, progress)
     found = correctness(model, seen, pairs)
     if isinstance(model.rule, Attend):  # what is left of it when it reads only what it calls aligned
         rule = model.rule
         model.rule = replace(rule, active_only=True)
         try:
-            only = correctness(model, see(model, texts), pairs)
+            only = correctness(model, see(model, texts)[0], pairs)
         finally:
             model.rule = rule
     else:
         only = found  # it reads nothing else
     found |= {f"{name}, active alignments only": value for name, value in only.items()}
-    found["active alignments"] = fmean(one.active.sum().item() for one in seen)
-    found["% active"] = fmean(100 * one.active.sum().item() / max(1, one.active.numel()) for one in seen)
+    number = [one.active.sum().item() for one in seen]
+    shares = [100 * some / max(1, one.active.numel()) for some, one in zip(number, seen, strict=True)]
+    found |= {"active alignments": bootstrap(number)._asdict(), "% active": bootstrap(shares)._asdict()}
     for side, judged in judge(pairs, seen).items():
         measured = agreement(judged, model.thresholds.get(side))
         found |= {f"{side} rationale {name}": value for name, value in measured.items()}
@@ -118,10 +129,9 @@ def evaluate_classifier(
 
 
 def correctness(model: Classifier, seen: Sequence[Seen], pairs: Sequence[Pair]) -> dict[str, Any]:
-    predicted = [model.labels[max(range(len(one.probabilities)), key=one.probabilities.__getitem__)] for one in seen]
-    gold = [pair.label for pair in pairs]
-    right = [float(a == b) for a, b in zip(predicted, gold, strict=True)]
-    return {"accuracy": bootstrap(right)._asdict(), "macro F1": macro_f1(predicted, gold)}
+    labels = [(one.best, model.labels.index(str(pair.label))) for one, pair in zip(seen, pairs, strict=True)]
+    right = [float(a == b) for a, b in labels]
+    return {"accuracy": bootstrap(right)._asdict(), "macro F1": bootstrap(labels, macro_f1_of)._asdict()}
 
 
 def judge(pairs: Sequence[Pair], seen: Sequence[Seen]) -> dict[str, list[Judged]]:
@@ -143,15 +153,18 @@ def choose_thresholds(model: Classifier, pairs: Sequence[Pair]) -> dict[str, flo
     """How strongly a span must be selected to count as part of the rationale, by side: what agrees best with people."""
     model.eval()
     with torch.no_grad():
-        judged = judge(pairs, see(model, [(pair.left, pair.right) for pair in pairs]))
+        seen, _ = see(model, [(pair.left, pair.right) for pair in pairs])
+        judged = judge(pairs, seen)
     return {side: best_threshold(judged[side]) for side in SIDES if side in judged}
 
 
-def delete(model: Classifier, texts: Sequence[tuple[Document, Document]], seen: Sequence[Seen]) -> dict[str, float]:
+def delete(model: Classifier, texts: Sequence[tuple[Document, Document]], seen: Sequence[Seen]) -> dict[str, Any]:
     """ERASER's comprehensiveness and sufficiency."""
-    best = [max(range(len(one.probabilities)), key=one.probabilities.__getitem__) for one in seen]
 
     def predict(changed: Sequence[tuple[Document, Document]]) -> list[float]:
-        return [one.probabilities[label] for one, label in zip(see(model, changed), best, strict=True)]
+        again, _ = see(model, changed)
+        return [one.probabilities[before.best] for one, before in zip(again, seen, strict=True)]
 
-    return faithfulness(texts, [(one.kept(0), one.kept(1)) for one in seen], predict)._asdict()
+    before = [max(one.probabilities) for one in seen]
+    falls = faithfulness(texts, [(one.kept(0), one.kept(1)) for one in seen], before, predict)
+    return {name: bootstrap(values)._asdict() for name, values in falls._asdict().items()}

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import torch
 from torch import Tensor, nn
 
-from whymatch.learning.batches import batches, pieces
+from whymatch.learning.batches import Size, batches, pieces
 from whymatch.learning.checkpoint import load_checkpoint, save_checkpoint
 from whymatch.learning.journal import Journal
 from whymatch.learning.processes import Processes
@@ -51,7 +51,7 @@ class Progress(NamedTuple):
     items: int
     loss: float
     speed: float
-    """Items a second, of late."""
+    """Items a second, in this epoch."""
 
 
 @dataclass
@@ -70,8 +70,8 @@ class Fitting(Generic[Item]):
     folder: Path | None = None
     report: Callable[[str], None] = lambda line: None
     progress: Callable[[Progress], None] = lambda progress: None
-    size: Callable[[Item], int] = lambda item: 1
-    """What an item takes in memory; batches are of similar sizes, and learned from in pieces of `most` at once."""
+    size: Callable[[Item], Size] = lambda item: Size()
+    """What an item takes in memory; batches are of similar sizes, and learned from in pieces of `most` cells."""
     most: int = 2**62
     draw: Callable[[Item, torch.Generator], Item] = lambda item, chance: item
     """What of an item is used in an epoch."""
@@ -92,7 +92,7 @@ class Fitting(Generic[Item]):
         self.model.to(self.processes.device)
         self.learned = [weight for weight in self.model.parameters() if weight.requires_grad]
         self.optimiser = torch.optim.Adam(self.learned, lr=self.schedule.rate)
-        torch.manual_seed(self.schedule.seed + 1_000_033 * self.processes.rank)
+        torch.manual_seed((self.schedule.seed + 1_000_033 * self.processes.rank) % 2**63)
         if self.folder is not None:
             if resume:
                 self.load()
@@ -121,9 +121,9 @@ class Fitting(Generic[Item]):
             self.report(f"epoch {self.epoch}, step {self.step}, validation {score:.4g}")
             self.save()
 
-    def run_epoch(self, items: Sequence[Item], sizes: Sequence[int]) -> None:
+    def run_epoch(self, items: Sequence[Item], sizes: Sequence[Size]) -> None:
         """The rest of an epoch, in the order that its number and the seed decide."""
-        seed = self.schedule.seed * 1_000_003 + self.epoch
+        seed = (self.schedule.seed * 1_000_003 + self.epoch) % 2**63
         order = batches(sizes, self.schedule.batch, seed)
         done, since = sum(map(len, order[: self.place])), time.perf_counter()
         first = done
@@ -137,12 +137,12 @@ class Fitting(Generic[Item]):
                 self.save()
 
     def share(
-        self, items: Sequence[Item], sizes: Sequence[int], rows: Sequence[Sequence[int]], seed: int
+        self, items: Sequence[Item], sizes: Sequence[Size], rows: Sequence[Sequence[int]], seed: int
     ) -> Iterator[list[Item]]:
         """This process's part of a step, in pieces that fit in memory; what is drawn depends on epoch and row alone."""
         for batch in rows:
             for piece in pieces(self.processes.part(batch), sizes, self.most):
-                chance = (torch.Generator().manual_seed(seed * 1_000_003 + row) for row in piece)
+                chance = (torch.Generator().manual_seed((seed * 1_000_003 + row) % 2**63) for row in piece)
                 yield [self.draw(items[row], generator) for row, generator in zip(piece, chance, strict=True)]
 
     def learn(self, parts: Sequence[Sequence[Item]], items: int) -> float:
@@ -153,12 +153,13 @@ class Fitting(Generic[Item]):
         for part in parts:
             with self.processes.precision():
                 loss = self.loss(part).sum() / items
-            if not loss.isfinite():
-                raise ValueError(
-                    f"The loss is {loss.item()} at step {self.step}. Try a smaller rate; the last checkpoint is kept."
-                )
             self.processes.backward(loss)
             total += loss.item()
+        total = self.processes.add(total)
+        if not math.isfinite(total):  # the same in all processes, so that all of them stop
+            raise ValueError(
+                f"The loss is {total} at step {self.step}. Try a smaller rate; the last checkpoint is kept."
+            )
         self.processes.add_gradients(self.learned)
         for group in self.optimiser.param_groups:
             group["lr"] = self.schedule.rate * min(1.0, self.step / max(1, self.schedule.warmup))
@@ -167,15 +168,18 @@ class Fitting(Generic[Item]):
             where = f"The gradient is {length.item()} at step {self.step}"
             raise ValueError(f"{where}. Try a smaller rate; the last checkpoint is kept.")
         self.optimiser.step()
-        total = self.processes.add(total)
         if self.step % NOTED == 0:
             self.note({"step": self.step, "loss": total})
         return total
 
     def score(self) -> float:
+        """How good the model is, by the first process: the others could differ in the last bit, and stop elsewhere."""
         self.model.eval()
-        with torch.no_grad(), self.processes.precision():
-            score = float(self.validate())
+        score = 0.0
+        if self.processes.first:
+            with torch.no_grad(), self.processes.precision():
+                score = float(self.validate())
+        score = self.processes.add(score)
         if math.isnan(score):
             raise ValueError("The validation score is NaN.")
         return score
@@ -210,7 +214,10 @@ class Fitting(Generic[Item]):
             self.report(complaint)
         self.step, self.epoch, self.place = state["step"], state["epoch"], state["place"]
         self.best, self.best_epoch = -math.inf if state["best"] is None else state["best"], state["best_epoch"]
-        self.model.load_state_dict(under("model.", tensors))
+        try:
+            self.model.load_state_dict(under("model.", tensors))
+        except RuntimeError as error:
+            raise ValueError(f"The checkpoint in {self.folder} is of another model: {error}") from None
         self.best_weights = under("best.", tensors)
         moments: dict[int, dict[str, Tensor]] = {}
         for name, tensor in under("optimiser.", tensors).items():

@@ -6,6 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from whymatch.learning.files import write_whole
+
 
 class Journal:
     """`metrics.jsonl` in a folder, a line a measurement, and the same for TensorBoard where it is installed.
@@ -19,9 +21,7 @@ class Journal:
         if self.file.is_file():
             rows = [line for line in self.file.read_text().splitlines() if line.endswith("}")]
             kept = [line for line in rows if json.loads(line)["step"] <= step]
-            draft = self.file.with_suffix(".draft")
-            draft.write_text("".join(f"{line}\n" for line in kept))
-            draft.replace(self.file)
+            write_whole(self.file, "".join(f"{line}\n" for line in kept))
         self.board: Any = None
         if find_spec("tensorboard") is not None:
             from torch.utils.tensorboard.writer import SummaryWriter

@@ -43,7 +43,9 @@ class Processes:
 
     def add(self, value: float) -> float:
         """The sum of a number over all processes."""
-        return self.accelerator.reduce(torch.tensor(value, device=self.device)).item() if self.count > 1 else value
+        if self.count == 1:
+            return value
+        return self.accelerator.reduce(torch.tensor(value, dtype=torch.float64, device=self.device)).item()
 
     def add_gradients(self, weights: Sequence[nn.Parameter]) -> None:
         """Leaves in every process the sum of all gradients."""

@@ -1,7 +1,7 @@
 """The settings of a training run: a TOML file, typed, with unknown keys and impossible combinations refused at once."""
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from itertools import product
 from math import isfinite
@@ -11,10 +11,20 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from whymatch.learning.fit import Schedule
 from whymatch.matching.costs import COSTS
-from whymatch.matching.rules import NORMALISERS, Attend, Rule, Transport
+from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.spans import splitter
 from whymatch.transport.constraints import Balanced, UpTo, named_constraint
 from whymatch.transport.entropic import Temperature
+
+FINE = 5e-5  # the rate of a fine-tuned model, unless one is given
+
+
+def unread(settings: Any, table: str, names: Sequence[str], why: str) -> None:
+    """Raises for settings that were given and that nothing would read."""
+    defaults = {one.name: one.default for one in fields(settings)}
+    for name in names:
+        if getattr(settings, name) != defaults[name]:
+            raise ValueError(f"[{table}] {name} is for {why}.")
 
 
 @dataclass(frozen=True)
@@ -22,7 +32,7 @@ class EncoderSettings:
     """`frozen`: a linear map over a model's vectors; `fine-tuned`: the whole model; `recurrent`: a bi-SRU.
 
     `context` is what a span's vector is read with: nothing else, its `text`, or `both` texts together. Words are always
-    read in their text.
+    read in their text. A fine-tuned model has its own `dropout`, unless one is given.
     """
 
     kind: Literal["frozen", "fine-tuned", "recurrent"] = "frozen"
@@ -32,17 +42,19 @@ class EncoderSettings:
     vectors: str | None = None
     hidden: int = 200
     layers: int = 2
-    dropout: float = 0.0
+    dropout: float | None = None
 
     def __post_init__(self) -> None:
-        if self.hidden < 1 or self.layers < 1 or not 0 <= self.dropout < 1:
+        if self.hidden < 1 or self.layers < 1 or not (self.dropout is None or 0 <= self.dropout < 1):
             raise ValueError("[encoder] hidden and layers are 1 or more, dropout is from 0 to below 1.")
-        if self.vectors is not None and self.kind != "recurrent":
-            raise ValueError("[encoder] vectors go with kind = 'recurrent'.")
+        if self.kind == "recurrent":
+            unread(self, "encoder", ["model", "layer"], "kind = 'frozen' or 'fine-tuned'")
+        else:
+            unread(self, "encoder", ["vectors", "hidden", "layers"], "kind = 'recurrent'")
         if self.context == "both" and self.kind != "fine-tuned":
             raise ValueError("[encoder] context = 'both' goes with kind = 'fine-tuned'.")
-        if self.layer is not None and self.kind != "frozen":
-            raise ValueError("[encoder] layer goes with kind = 'frozen', for spans in context.")
+        if self.kind != "frozen":
+            unread(self, "encoder", ["layer"], "kind = 'frozen'")
 
 
 @dataclass(frozen=True)
@@ -62,16 +74,17 @@ class RuleSettings:
     def build(self) -> Rule:
         if (self.constraint is None) == (self.attention is None):
             raise ValueError("[rule] takes a constraint or an attention, one of them.")
-        if self.unrolled is not None and (self.attention is not None or not self.unrolled > 0):
-            raise ValueError("[rule] unrolled is a positive epsilon, and goes with a constraint.")
         if self.attention is not None:
-            if self.attention not in NORMALISERS:
-                raise ValueError(f"[rule] attention is {', '.join(NORMALISERS)}, got {self.attention!r}.")
+            unread(self, "rule", ["below", "smooth", "unrolled"], "a constraint")
             return Attend(self.temperature, self.attention)  # type: ignore[arg-type]
         assert self.constraint is not None
-        return Transport(
-            named_constraint(self.constraint, self.below), Temperature(self.smooth), unrolled=self.unrolled
-        )
+        unread(self, "rule", ["temperature"], "attention; smooth is the temperature of a constraint")
+        if not self.constraint.startswith("up-to"):
+            unread(self, "rule", ["below"], "up-to")
+        if self.unrolled is not None and not self.unrolled > 0:
+            raise ValueError("[rule] unrolled is a positive epsilon.")
+        constraint = named_constraint(self.constraint, self.below)
+        return Transport(constraint, Temperature(self.smooth), unrolled=self.unrolled)
 
 
 @dataclass(frozen=True)
@@ -108,13 +121,12 @@ class Settings:
                 f"cost is one of {', '.join(n for n, c in COSTS.items() if not c.of_all)}, got {self.cost!r}."
             )
         rule = self.rule.build()
-        if self.task == "rank" and not isinstance(rule, Transport):
-            raise ValueError('A ranker aligns by a constraint; attention is a baseline of task = "classify".')
-        if self.task == "rank" and self.rule.unrolled is not None:
-            raise ValueError('A ranker learns through its score, not the plan; unrolled goes with task = "classify".')
-        if self.loss.alpha is not None and (
-            self.task == "rank" or not isinstance(rule, Transport) or isinstance(rule.constraint, Balanced)
-        ):
+        if self.task == "rank":
+            unread(self.loss, "loss", ["alpha"], 'task = "classify"')
+            unread(self.rule, "rule", ["unrolled"], 'task = "classify": a ranker learns through its score')
+        else:
+            unread(self.loss, "loss", ["margin", "negatives"], 'task = "rank"')
+        if self.loss.alpha is not None and (not isinstance(rule, Transport) or isinstance(rule.constraint, Balanced)):
             raise ValueError('[loss] alpha supervises rationales: task = "classify" under exactly, up-to or one-to.')
         splitter(self.spans)
         if self.hidden < 1 or not 0 <= self.dropout < 1:
@@ -127,6 +139,8 @@ class Settings:
             raise ValueError("[rule] up-to links pairs that cost less than below: give one above 0 for this cost.")
         if self.encoder.kind == "fine-tuned" and self.spans == "word" and self.encoder.context == "none":
             raise ValueError("[encoder] words are read in context: give context = 'text' or 'both' to fine-tune.")
+        if self.encoder.layer is not None and self.spans != "word" and self.encoder.context == "none":
+            raise ValueError("[encoder] layer is for words, or spans with context = 'text'.")
         if self.encoder.kind == "recurrent" and self.encoder.vectors is None:
             raise ValueError('[encoder] kind = "recurrent" needs vectors: a file of word vectors.')
 
@@ -137,10 +151,18 @@ def read_settings(file: str | Path) -> list[Settings]:
         values = tomllib.loads(Path(file).read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{file} is not TOML: {error}.") from None
-    runs = [typed(Settings, one, str(file)) for one in combinations(values)]
+    runs = [typed(Settings, with_rate(one), str(file)) for one in combinations(values)]
     if not runs:
         raise ValueError(f"{file}: an empty list leaves nothing to try.")
     return runs
+
+
+def with_rate(values: dict[str, Any]) -> dict[str, Any]:
+    """The settings with a rate that suits a fine-tuned model, where none is given."""
+    encoder, schedule = values.get("encoder"), values.get("schedule", {})
+    if isinstance(encoder, Mapping) and encoder.get("kind") == "fine-tuned" and isinstance(schedule, Mapping):
+        return {**values, "schedule": {"rate": FINE, **schedule}}
+    return values
 
 
 def checked(value: Any, hint: Any, what: str) -> Any:

@@ -1,6 +1,6 @@
 """Ranking and classifying as tasks to learn: what an item costs, and how good a model is."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 
 import torch
@@ -10,7 +10,8 @@ from torch.nn.utils.rnn import pad_sequence
 from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.classification import macro_f1
 from whymatch.evaluation.ranking import average_precision
-from whymatch.learning.losses import combined, contrastive, rationale
+from whymatch.learning.batches import Size, pieces
+from whymatch.learning.losses import can_choose, combined, contrastive, rationale
 from whymatch.learning.settings import LossSettings
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
@@ -19,13 +20,22 @@ from whymatch.text.document import Document
 from whymatch.text.spans import Span, overlaps
 
 AT_ONCE = 128  # pairs in a batch of validation
+MOST = 2**19  # pairs of spans that are compared at once, padding included
 
 
-def size(record: Pair | Query) -> int:
-    """Pairs of spans that an item is compared by."""
+def size(record: Pair | Query) -> Size:
+    """What a record is compared by."""
     if isinstance(record, Pair):
-        return len(record.left) * len(record.right)
-    return len(record.query) * sum(len(text) for text in record.documents)
+        return Size(1, len(record.left), len(record.right))
+    return Size(len(record.documents), len(record.query), max(map(len, record.documents)))
+
+
+def in_pieces(pairs: Sequence[tuple[Document, Document]]) -> Iterator[list[int]]:
+    """The numbers of pairs that fit in memory together, similar ones with each other."""
+    sizes = [Size(1, len(left), len(right)) for left, right in pairs]
+    order = sorted(range(len(pairs)), key=lambda row: sizes[row].cells)
+    for some in pieces(order, sizes, MOST):
+        yield from (some[start : start + AT_ONCE] for start in range(0, len(some), AT_ONCE))
 
 
 def drawn(query: Query, chance: torch.Generator, negatives: int) -> Query:
@@ -45,16 +55,20 @@ def rank_loss(model: Ranker, margin: float, queries: Sequence[Query]) -> Tensor:
     return contrastive(padded[:, 0], padded[:, 1:], margin)
 
 
-def scores_of(model: Ranker, queries: Sequence[Query]) -> tuple[list[list[float]], list[int]]:
-    """The scores of each query's documents, and the number of links of every pair."""
+def scores_of(
+    model: Ranker, queries: Sequence[Query], progress: Callable[[int], None] = lambda done: None
+) -> tuple[list[list[float]], list[int]]:
+    """The scores of each query's documents, and the number of active pairs of spans in every pair of texts."""
     pairs = [(query.query, text) for query in queries for text in query.documents]
-    scores: list[float] = []
-    links: list[int] = []
+    scores, links, done = [0.0] * len(pairs), [0] * len(pairs), 0
     with torch.no_grad():
-        for start in range(0, len(pairs), AT_ONCE):
-            matched = model(pairs[start : start + AT_ONCE])
-            scores += matched.score.tolist()
-            links += (matched.weights > 0).sum(dim=(1, 2)).tolist()
+        for rows in in_pieces(pairs):
+            matched = model([pairs[row] for row in rows])
+            active = model.rule.active(matched.cost, matched.sizes).sum(dim=(1, 2))
+            for row, score, number in zip(rows, matched.score.tolist(), active.tolist(), strict=True):
+                scores[row], links[row] = score, number
+            done += len(rows)
+            progress(done)
     found, start = [], 0
     for query in queries:
         found.append(scores[start : start + len(query.documents)])
@@ -84,8 +98,15 @@ def classify_loss(model: Classifier, loss: LossSettings, pairs: Sequence[Pair]) 
         marked = torch.zeros(len(pairs), soft.shape[1 + side])
         for row, (text, some) in enumerate(zip(texts, marks, strict=True)):
             marked[row, spans_in(text, some or ())] = 1
-        asked = torch.tensor([mark is not None for mark in marks], device=task.device)
-        total = total + asked * rationale(soft, marked, matched.sizes, model.rule.constraint, side)
+        constraint = model.rule.constraint
+        asked = torch.tensor(
+            [
+                mark is not None and can_choose(constraint, n, m, side)
+                for mark, (n, m) in zip(marks, matched.sizes.tolist(), strict=True)
+            ],
+            device=task.device,
+        )
+        total = total + asked * rationale(soft, marked, matched.sizes, constraint, side)
         sides = sides + asked
     return combined(task, total / sides.clamp(min=1), loss.alpha)
 
@@ -97,8 +118,9 @@ def spans_in(text: Document, marked: Sequence[Span]) -> list[int]:
 
 def classify_score(model: Classifier, pairs: Sequence[Pair]) -> float:
     """Macro F1."""
-    predicted = []
-    for start in range(0, len(pairs), AT_ONCE):
-        logits, _ = model.logits([(pair.left, pair.right) for pair in pairs[start : start + AT_ONCE]])
-        predicted += [model.labels[number] for number in logits.argmax(dim=1).tolist()]
+    texts, predicted = [(pair.left, pair.right) for pair in pairs], [""] * len(pairs)
+    for rows in in_pieces(texts):
+        logits, _ = model.logits([texts[row] for row in rows])
+        for row, number in zip(rows, logits.argmax(dim=1).tolist(), strict=True):
+            predicted[row] = model.labels[number]
     return macro_f1(predicted, [pair.label for pair in pairs])

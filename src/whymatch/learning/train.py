@@ -1,32 +1,36 @@
 """From settings to a trained model on disk."""
 
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
+from torch import Tensor
 
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
-from whymatch.learning.building import build, texts_of
+from whymatch.learning.building import build, check_parts, texts_of
 from whymatch.learning.card import write_card
 from whymatch.learning.evaluate import choose_thresholds, evaluate
+from whymatch.learning.files import read_json, write_whole
 from whymatch.learning.fit import Fitting, Progress
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings
-from whymatch.learning.tasks import classify_loss, classify_score, drawn, rank_loss, rank_score, scores_of, size
+from whymatch.learning.tasks import MOST, classify_loss, classify_score, drawn, rank_loss, rank_score, scores_of, size
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.saving import from_pretrained
 from whymatch.text.document import Document
 from whymatch.text.encoders.projected import Projected
+from whymatch.text.spans import Span
 
 FREE = ("epochs", "patience")  # what may change when a run goes on
 ENCODED = 512  # texts that are encoded at a time
-MOST = 2**19  # pairs of spans that are compared at once
+Known: TypeAlias = dict[str, dict[tuple[str, tuple[Span, ...]], Tensor]]
 
 
 @dataclass(frozen=True)
@@ -54,14 +58,17 @@ def train(runs: Sequence[Settings], folder: str | Path, *, resume: bool = False,
     folder, processes = Path(folder), Processes()
     watch = (watch or Watch()) if processes.first else Watch(line=lambda line: None)
     try:
-        if processes.first and not resume and folder.is_dir() and any(folder.iterdir()):
+        if not resume and folder.is_dir() and any(folder.iterdir()):
             raise ValueError(f"{folder} holds a run already. Use --resume to go on with it, or another folder.")
-        processes.wait()
-        done = []
+        for settings in runs:
+            check_parts(settings)
+        processes.wait()  # before the first of them writes into the folder
+        done: list[Run] = []
+        known: Known = {}
         for number, settings in enumerate(runs):
             place = folder if len(runs) == 1 else folder / f"run-{number}"
             watch.line(f"{place}: {settings.task} with {settings.rule.constraint or settings.rule.attention}")
-            done.append(train_one(settings, place, resume, watch, processes))
+            done.append(train_one(settings, place, resume, watch, processes, known))
         best = max(done, key=lambda run: run.validation)
         if processes.first:
             finish(best, done, folder)
@@ -71,19 +78,24 @@ def train(runs: Sequence[Settings], folder: str | Path, *, resume: bool = False,
     return best
 
 
-def train_one(settings: Settings, folder: Path, resume: bool, watch: Watch, processes: Processes) -> Run:
-    """One run, with its checkpoints; the best weights end in `folder/best`."""
+def train_one(settings: Settings, folder: Path, resume: bool, watch: Watch, processes: Processes, known: Known) -> Run:
+    """One run, with its checkpoints; the best weights end in `folder/best`. `known` are vectors of runs before it."""
     torch.manual_seed(settings.schedule.seed)
     splits: list[list[Any]] = [
         [*read_split(settings.data, split, settings.task, settings.spans)] for split in ("train", "val")
     ]
     train_split, validation = splits
     check(settings, train_split, validation)
-    if processes.first:
-        remember(settings, folder, len(train_split), resume)
-    processes.wait()
     model = build(settings, [*train_split, *validation])
+    made = {**asdict(settings), "records": fingerprint([*train_split, *validation])}
+    if resume:
+        check_same(made, folder)
+    processes.wait()
+    if processes.first:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / "settings.json", json.dumps(made, indent=1))
     if isinstance(model.encoder, Projected):
+        model.encoder.known = known.setdefault(model.encoder.name, model.encoder.known)
         encode_once(model.encoder, texts_of([*train_split, *validation]), watch)
     loss: Any
     score: Any
@@ -143,14 +155,22 @@ def finish(best: Run, done: Sequence[Run], folder: Path) -> None:
     """Leaves the chosen model with its card, and a report of what was tried."""
     model = from_pretrained(best.folder / "best")
     model.save_pretrained(folder / "model")
-    settings = asdict(best.settings) | {"data": Path(best.settings.data).resolve().name}
-    (folder / "model" / "settings.json").write_text(json.dumps(settings, indent=1))
+    write_whole(folder / "model" / "settings.json", json.dumps(portable(best.settings), indent=1))
     records = read_split(best.settings.data, "val", best.settings.task, best.settings.spans)
     write_card(folder / "model", evaluate(model, records), best.settings.data, "val")
     tried = [
         {"folder": str(run.folder), "validation": run.validation, "settings": asdict(run.settings)} for run in done
     ]
-    (folder / "report.json").write_text(json.dumps({"chosen": str(best.folder), "tried": tried}, indent=1))
+    write_whole(folder / "report.json", json.dumps({"chosen": str(best.folder), "tried": tried}, indent=1))
+
+
+def portable(settings: Settings) -> dict[str, Any]:
+    """The settings without the places where things lie on this machine."""
+    values = asdict(settings)
+    for place, key in ((values, "data"), (values["encoder"], "model"), (values["encoder"], "vectors")):
+        if place[key] is not None and Path(place[key]).exists():
+            place[key] = Path(place[key]).resolve().name
+    return values
 
 
 def check(settings: Settings, train_split: Sequence[Any], validation: Sequence[Any]) -> None:
@@ -174,16 +194,21 @@ def check(settings: Settings, train_split: Sequence[Any], validation: Sequence[A
         raise ValueError("[loss] alpha supervises rationales, and the training split has none. Leave alpha out.")
 
 
-def remember(settings: Settings, folder: Path, items: int, resume: bool) -> None:
-    """Writes what a run is made with, and refuses to go on with one that was made otherwise; it may run longer."""
-    now = json.loads(json.dumps({**asdict(settings), "items": items}))
-    file = folder / "settings.json"
-    if resume and file.is_file():
-        before = json.loads(file.read_text())
-        for values in (before, now):
-            values["schedule"] = {key: value for key, value in values["schedule"].items() if key not in FREE}
-        changed = [key for key in now if now[key] != before.get(key)]
-        if changed:
-            raise ValueError(f"{folder} was begun with other settings: {', '.join(changed)}. Use another folder.")
-    folder.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({**asdict(settings), "items": items}, indent=1))
+def fingerprint(records: Sequence[Any]) -> str:
+    """A hash of everything that the records say."""
+    digest = hashlib.sha256()
+    for record in records:
+        digest.update(repr(record).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def check_same(made: dict[str, Any], folder: Path) -> None:
+    """Refuses to go on with a run that was begun with other settings or other records; it may run longer."""
+    before, now = read_json(folder / "settings.json"), json.loads(json.dumps(made))
+    if before is None:
+        return
+    for values in (before, now):
+        values["schedule"] = {key: value for key, value in values["schedule"].items() if key not in FREE}
+    changed = [key for key in now if now[key] != before.get(key)]
+    if changed:
+        raise ValueError(f"{folder} was begun with other settings: {', '.join(changed)}. Use another folder.")

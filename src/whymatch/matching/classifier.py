@@ -74,7 +74,7 @@ class Classifier(Matcher):
 
     def predict_some(self, pairs: Sequence[tuple[Document, Document]]) -> list[Prediction]:
         alignments: Sequence[Alignment | None] = [None] * len(pairs)
-        if isinstance(self.rule, Transport):
+        if isinstance(self.rule, Transport) and not self.rule.soft:
             once = Once(self.encoder, pairs)
             solved = Aligner(self.split, once, self.cost).align_many(pairs, self.rule.constraint, clip=True)
             left, right = (pad_sequence(side, batch_first=True).to(self.device) for side in once.sides)

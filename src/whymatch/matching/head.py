@@ -34,5 +34,5 @@ class Head(nn.Module):
         b, i, j = weights.nonzero(as_tuple=True)
         x, y = left[b, i], right[b, j]
         compared = torch.relu(self.of_left(x) + self.of_right(y) + self.of_both(x * y))
-        total = compared.new_zeros(len(left), compared.shape[1])
-        return total.index_add(0, b, compared * weights[b, i, j, None])
+        weighted = compared * weights[b, i, j, None]
+        return weighted.new_zeros(len(left), weighted.shape[1]).index_add(0, b, weighted)

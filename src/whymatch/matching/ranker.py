@@ -6,10 +6,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from whymatch.matching.aligner import Text
+from whymatch.matching.aligner import Text, make_link
+from whymatch.matching.alignment import Link
 from whymatch.matching.costs import Cost, cosine_distance
 from whymatch.matching.model import Learner, Matcher
-from whymatch.matching.rules import Transport
+from whymatch.matching.rules import Rule, Transport
+from whymatch.text.document import document
 from whymatch.transport.constraints import Constraint
 
 
@@ -22,10 +24,9 @@ class Ranker(Matcher):
     kind = "ranker"
 
     def __init__(
-        self, encoder: Learner, constraint: Constraint, cost: Cost = cosine_distance, *, split: str = "sentence"
+        self, encoder: Learner, rule: Rule | Constraint, cost: Cost = cosine_distance, *, split: str = "sentence"
     ) -> None:
-        super().__init__(encoder, Transport(constraint), cost, split=split)
-        self.constraint = constraint
+        super().__init__(encoder, Transport(rule) if isinstance(rule, Constraint) else rule, cost, split=split)
         self.calibration: tuple[float, float] | None = None
 
     def rank(self, query: Text, documents: Sequence[Text], top_k: int | None = None) -> list[dict[str, Any]]:
@@ -33,18 +34,38 @@ class Ranker(Matcher):
 
         k is clipped where a text is short. After `calibrate` each has the probability that it matches, too.
         """
-        alignments = self.aligner.align_many([(query, text) for text in documents], self.constraint, clip=True)
-        order = sorted(range(len(documents)), key=lambda number: (-alignments[number].score, number))
+        pairs = [(query, text) for text in documents]
+        if isinstance(self.rule, Transport):
+            alignments = self.aligner.align_many(pairs, self.rule.constraint, clip=True)
+            found = [(why.score, why.links) for why in alignments]
+        else:
+            found = self.attend(pairs)
+        order = sorted(range(len(documents)), key=lambda number: (-found[number][0], number))
         return [
             {
                 "corpus_id": number,
-                "score": alignments[number].score,
+                "score": found[number][0],
                 "text": documents[number],
-                "links": alignments[number].links,
-                **({} if self.calibration is None else {"probability": self.probability(alignments[number].score)}),
+                "links": found[number][1],
+                **({} if self.calibration is None else {"probability": self.probability(found[number][0])}),
             }
             for number in order[:top_k]
         ]
+
+    def attend(self, pairs: Sequence[tuple[Text, Text]]) -> list[tuple[float, tuple[Link, ...]]]:
+        """Scores by attention, which rest on every pair of spans, and the pairs that count as aligned."""
+        aligner, zero = self.aligner, self.rule.zero(self.cost.neutral)
+        split = [[document(text, aligner.split, separator=aligner.separator) for text in pair] for pair in pairs]
+        found = []
+        with torch.no_grad():
+            for left, right in split:
+                matched = self([(left, right)])
+                active = self.rule.active(matched.cost, matched.sizes)[0].nonzero().tolist()
+                cost, weights = matched.cost[0], matched.weights[0]
+                links = [make_link(left, right, i, j, float(cost[i, j]), float(weights[i, j]), zero) for i, j in active]
+                links.sort(key=lambda link: (-link.share, link.at))
+                found.append((matched.score.item(), tuple(links)))
+        return found
 
     def calibrate(self, scores: Sequence[float], matches: Sequence[bool]) -> None:
         """Learns from validation pairs what a score means: a logistic curve, by maximum likelihood."""

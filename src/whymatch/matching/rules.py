@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from math import isfinite
 from typing import Literal, Protocol
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from whymatch.matching.attention import Attention, Normaliser, active, attention, entmax15, sparsemax
-from whymatch.transport.constraints import Balanced, Constraint, UpTo, fitted
+from whymatch.transport.constraints import Balanced, Constraint, Exactly, UpTo, fitted
 from whymatch.transport.entropic import Temperature
 from whymatch.transport.exact import solve
 from whymatch.transport.sinkhorn import sinkhorn
@@ -93,6 +94,12 @@ class Attend:
     normaliser: Literal["softmax", "sparsemax", "entmax15"] = "softmax"
     active_only: bool = False
 
+    def __post_init__(self) -> None:
+        if self.normaliser not in NORMALISERS:
+            raise ValueError(f"Attention is {', '.join(NORMALISERS)}, got {self.normaliser!r}.")
+        if not (isfinite(self.temperature) and self.temperature > 0):
+            raise ValueError(f"Attend(temperature={self.temperature}) takes a positive number.")
+
     def both(self, cost: Tensor, sizes: Tensor) -> Attention:
         return attention(cost, temperature=self.temperature, normaliser=NORMALISERS[self.normaliser], sizes=sizes)
 
@@ -119,11 +126,17 @@ class Attend:
 
 
 def chances(plan: Tensor, sizes: Tensor, constraint: Constraint) -> tuple[Tensor, Tensor]:
-    """The marginals of soft plans as chances to be in a link: divided by the mass of one, k clipped as in solving."""
-    masses = []
+    """The marginals of soft plans as chances to be in a link: divided by the most that a span can carry.
+
+    That is the mass of a link, k clipped as in solving, and k of them for the shorter text's spans under one-to-k.
+    """
+    most = []
     for n, m in sizes.tolist():
         fits = fitted(constraint, n, m)
-        even = fits is None or isinstance(fits, Balanced)
-        masses.append(1.0 if even else float(fits.mass(min(n, m), max(n, m))))  # type: ignore[union-attr]
-    mass = plan.new_tensor(masses)[:, None]
-    return (plan.sum(dim=2) / mass).clamp(0, 1), (plan.sum(dim=1) / mass).clamp(0, 1)
+        if fits is None or isinstance(fits, Balanced):
+            most.append([1.0, 1.0])
+        else:
+            mass, k = float(fits.mass(min(n, m), max(n, m))), 1 if isinstance(fits, Exactly) else min(fits.k, max(n, m))
+            most.append([mass * k, mass] if n <= m else [mass, mass * k])
+    left, right = plan.new_tensor(most)[:, :, None].unbind(dim=1)
+    return (plan.sum(dim=2) / left).clamp(0, 1), (plan.sum(dim=1) / right).clamp(0, 1)

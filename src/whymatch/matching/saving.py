@@ -1,10 +1,13 @@
 """Models as folders: config.json and model.safetensors, and the vocabulary where an encoder has its own."""
 
 import json
+import shutil
 from dataclasses import asdict
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -17,10 +20,12 @@ from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.encoders import Encoder
 from whymatch.text.encoders.context import InContext
 from whymatch.text.encoders.finetuned import FineTuned
+from whymatch.text.encoders.models import SAFE
 from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.recurrent import RecurrentEncoder
 from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.text.encoders.word import WordEncoder
+from whymatch.text.spans import splitter
 from whymatch.text.vectors import WordVectors
 from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
 from whymatch.transport.entropic import Temperature
@@ -55,6 +60,11 @@ def save_pretrained(model: Matcher, folder: str | Path) -> None:
     if isinstance(model.encoder, FineTuned | InContext):
         model.encoder.write(folder / "encoder")
         tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith(OF_MODEL)}
+    if isinstance(model.encoder, Projected):
+        base = model.encoder.encoder
+        place = base.folder if isinstance(base, SentenceEncoder | WordEncoder) else None
+        if place is not None and describe_encoder(base)["inside"]:
+            shutil.copytree(place, folder / "encoder", ignore=unsafe, dirs_exist_ok=True)
     if isinstance(model.encoder, RecurrentEncoder):
         vectors = model.encoder.vectors
         tensors["vectors"] = vectors.vectors.contiguous()
@@ -73,23 +83,23 @@ def from_pretrained(folder: str | Path, encoder: Encoder | None = None) -> Any:
             raise ValueError(f"its format is {config['format']}, and this version reads {FORMAT}")
         learner = build_encoder(folder, config["encoder"], tensors, encoder)
         rule, cost = build_rule(config["rule"]), COSTS[config["cost"]]
+        splitter(config["split"])  # there is one of that name
         model: Ranker | Classifier
         if config["kind"] == "classifier":
             labels, hidden = config["labels"], config["hidden"]
             model = Classifier(learner, rule, labels, cost, split=config["split"], hidden=hidden)
             model.thresholds = {side: float(value) for side, value in config["thresholds"].items()}
         else:
-            assert isinstance(rule, Transport)
-            model = Ranker(learner, rule.constraint, cost, split=config["split"])
+            model = Ranker(learner, rule, cost, split=config["split"])
             model.calibration = tuple(config["calibration"]) if config["calibration"] else None
         tensors.pop("vectors", None)
         tensors |= {name: tensor for name, tensor in model.state_dict().items() if name.startswith(OF_MODEL)}
         model.load_state_dict(tensors)
     except OSError as error:
-        raise ValueError(f"{folder} holds no model: {error.strerror}, {error.filename}.") from None
-    except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
+        raise ValueError(f"{folder} holds no model: {error}.") from None
+    except (KeyError, TypeError, AttributeError, ValueError, RuntimeError, SafetensorError) as error:
         raise ValueError(f"The model in {folder} cannot be read: {error}") from error
-    return model.eval()
+    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
 
 def describe_rule(rule: Rule) -> dict[str, Any]:
@@ -118,9 +128,9 @@ def describe_encoder(encoder: Any) -> dict[str, Any]:
             base = {"kind": "given", "name": encoder.encoder.name}
         return {"kind": "projected", "size": encoder.size, "base": base}
     if isinstance(encoder, SentenceEncoder):
-        return {"kind": "sentence", "model": encoder.name}
+        return {"kind": "sentence", **described(encoder.name)}
     if isinstance(encoder, WordEncoder):
-        return {"kind": "word", "model": encoder.model, "layer": encoder.layer}
+        return {"kind": "word", **described(encoder.model), "layer": encoder.layer}
     if isinstance(encoder, FineTuned):
         return {"kind": "fine-tuned", "name": encoder.name}
     if isinstance(encoder, InContext):
@@ -136,6 +146,18 @@ def describe_encoder(encoder: Any) -> dict[str, Any]:
     return {"kind": "given", "name": encoder.name}
 
 
+def unsafe(folder: str, names: list[str]) -> set[str]:
+    """What is not copied of a model's folder: pickles, code, and whatever else is not JSON, text or safetensors."""
+    inside = Path(folder)
+    return {name for name in names if (inside / name).is_file() and not any(fnmatch(name, kind) for kind in SAFE)}
+
+
+def described(model: str) -> dict[str, Any]:
+    """A model by its name; one that lies in a folder is written with ours, and named as that folder is."""
+    local = Path(model).is_dir()
+    return {"model": Path(model).resolve().name if local else model, "inside": local}
+
+
 def build_encoder(folder: Path, values: dict[str, Any], tensors: dict[str, Tensor], given: Encoder | None) -> Any:
     """The encoder that was described; a given one takes the place of one that was not written."""
     kind = values["kind"]
@@ -143,10 +165,12 @@ def build_encoder(folder: Path, values: dict[str, Any], tensors: dict[str, Tenso
         return Projected(build_encoder(folder, values["base"], tensors, given), values["size"])
     if given is not None:
         return given
-    if kind == "sentence":
-        return SentenceEncoder(values["model"])
-    if kind == "word":
-        return WordEncoder(values["model"], layer=values["layer"])
+    if kind in ("sentence", "word"):
+        model = folder / "encoder" if values["inside"] else values["model"]
+        frozen = SentenceEncoder(model) if kind == "sentence" else WordEncoder(model, layer=values["layer"])
+        if values["inside"]:
+            frozen.name = values["model"] if kind == "sentence" else f"{values['model']}, layer {values['layer']}"
+        return frozen
     if kind in ("fine-tuned", "in context"):
         whole = folder / "encoder"
         tuned = FineTuned(whole) if kind == "fine-tuned" else InContext(whole, jointly=values["jointly"])

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from whymatch.text.document import Document
 from whymatch.text.encoders.learning import Learning
-from whymatch.text.encoders.models import MINILM, load, locate
+from whymatch.text.encoders.models import MINILM, load, locate, short
 from whymatch.text.encoders.word import in_context, pool
 from whymatch.text.spans import Span
 
@@ -31,7 +31,7 @@ class InContext(Learning):
         self.model = self.network.model
         self.jointly = jointly
         self.size = int(self.model.config.hidden_size)
-        self.name = f"{model}, fine-tuned, {'both texts together' if jointly else 'in context'}"
+        self.name = f"{short(model)}, fine-tuned, {'both texts together' if jointly else 'in context'}"
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         return in_context(self.network, texts, spans)

@@ -7,7 +7,7 @@ from pathlib import Path
 from torch import Tensor
 
 from whymatch.text.encoders.learning import Learning
-from whymatch.text.encoders.models import MINILM, load, locate
+from whymatch.text.encoders.models import MINILM, load, locate, short
 from whymatch.text.encoders.sentence import POOLED, pooled, read_pooling
 from whymatch.text.spans import Span
 
@@ -26,7 +26,7 @@ class FineTuned(Learning):
         self.network = load.__wrapped__(folder, device)  # not the copy that other encoders share
         self.model = self.network.model
         self.size = int(self.model.config.hidden_size)
-        self.name = f"{model}, fine-tuned"
+        self.name = f"{short(model)}, fine-tuned"
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         assert self.pooling is not None

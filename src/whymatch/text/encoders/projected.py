@@ -8,7 +8,7 @@ from whymatch.text.encoders import Encoder
 from whymatch.text.encoders.learning import Learning
 from whymatch.text.spans import Span
 
-MOST = 100_000  # texts whose vectors are kept
+MOST = 2**21  # vectors that are kept: 3 GB for MiniLM
 
 
 class Projected(Learning):
@@ -24,6 +24,7 @@ class Projected(Learning):
         nn.init.eye_(self.map.weight)
         self.dropout = nn.Dropout(dropout)
         self.known: dict[tuple[str, tuple[Span, ...]], Tensor] = {}
+        self.kept = 0
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         """As `encode`, with gradients of the map."""
@@ -35,6 +36,8 @@ class Projected(Learning):
         new = list(dict.fromkeys(key for key in keys if key not in self.known))
         vectors = self.encoder.encode([text for text, _ in new], [some for _, some in new]) if new else []
         fresh = dict(zip(new, vectors, strict=True))
-        if len(self.known) + len(fresh) <= MOST:
-            self.known |= fresh
+        for key, some in fresh.items():
+            if self.kept + len(some) <= MOST:
+                self.known[key] = some
+                self.kept += len(some)
         return [self.known[key] if key in self.known else fresh[key] for key in keys]

@@ -26,7 +26,7 @@ class SentenceEncoder:
 
     def __init__(self, model: str | Path = MINILM, *, device: str | None = None, download: bool = False) -> None:
         self.name = str(model)
-        folder = locate(model, download=download)
+        folder = self.folder = locate(model, download=download)
         try:
             self.pooling = read_pooling(folder)
         except (ValueError, KeyError, TypeError, AttributeError) as error:

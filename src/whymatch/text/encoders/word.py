@@ -24,7 +24,8 @@ class WordEncoder:
     def __init__(
         self, model: str | Path = MINILM, *, layer: int | None = None, device: str | None = None, download: bool = False
     ) -> None:
-        self.network = load(locate(model, download=download), device)
+        self.folder = locate(model, download=download)
+        self.network = load(self.folder, device)
         layers = self.network.layers
         self.layer = layers // 2 if layer is None else layer
         if not 0 <= self.layer <= layers:

@@ -1,0 +1,20 @@
+"""Small files, written whole or not at all."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def write_whole(file: Path, text: str) -> None:
+    """By a rename: a crash leaves the old file or the new one."""
+    draft = file.with_name(f".{file.name}.draft")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(file)
+
+
+def read_json(file: Path) -> Any:
+    """What a file holds; None where there is none, or none that can be read."""
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
