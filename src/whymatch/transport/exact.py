@@ -1,15 +1,17 @@
 """Optimal plans under a constraint, each with a proof of optimality."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from whymatch.transport.batch import as_batch
+from whymatch.transport.batch import Batch, DeviceBatch, as_batch, as_device_batch
 from whymatch.transport.constraints import MANY, Balanced, Constraint, Exactly, OneTo, UpTo, check_constraint
 from whymatch.transport.entropic import Temperature, smooth_plans
 from whymatch.transport.gradients import envelope, implicit
+from whymatch.transport.kernels import gpu
 from whymatch.transport.kernels.cpu.batches import EXACTLY, ONE_TO, UP_TO, solve_links, solve_masses
 from whymatch.transport.kernels.threads import spread
 from whymatch.transport.masses import even, given
@@ -38,7 +40,24 @@ def solve(
     derivative that the entropic plan of that temperature has.
     """
     check_constraint(constraint, mass)
+    if gpu.on_gpu(cost) and not isinstance(constraint, Balanced):
+        there = as_device_batch(cost, sizes)
+        return finish(there, constraint, mass, smooth, strict, *on_device(there, constraint))
     batch = as_batch(cost, sizes)
+    return finish(batch, constraint, mass, smooth, strict, *on_host(batch, constraint, mass))
+
+
+def on_device(batch: DeviceBatch, constraint: OneTo | UpTo | Exactly) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Plans, costs, gaps and statuses by the kernels for GPUs."""
+    from whymatch.transport.kernels.gpu.launch import optimal_links
+
+    return optimal_links(batch.values(), constraint, batch.sizes)
+
+
+def on_host(
+    batch: Batch, constraint: Constraint, mass: tuple[Tensor, Tensor] | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The same by the kernels for CPUs."""
     costs = batch.values()
     plan = np.empty_like(costs)  # the kernels clear it
     value, gap = np.full((2, len(costs)), np.nan)
@@ -52,6 +71,14 @@ def solve(
         share = constraint.mass(batch.shorter, batch.longer)
         kernel = partial(solve_links, RULES[type(constraint)], min(constraint.k, MANY), batch.below(constraint))
         spread(kernel, batch.work, costs, batch.sizes, share, plan, value, gap, status)
+    return plan, value, gap, status
+
+
+def finish(
+    batch: Any, constraint: Constraint, mass: tuple[Tensor, Tensor] | None, smooth: Temperature | None,
+    strict: bool | None, plan: Any, value: Any, gap: Any, status: Any,
+) -> Solution:  # fmt: skip
+    """Raises where it should, and gives the results their gradients; on the device that the batch is on."""
     if strict or (strict is None and batch.single):
         batch.refuse(constraint, status)
     solution = Solution(*batch.give_back(plan, value, gap, status))

@@ -1,1 +1,20 @@
-"""Solvers on the GPU, in Triton: one program a problem, sizes read on the device, nothing waits for the host."""
+"""Solvers on the GPU, in Triton: one program a problem, sizes read on the device, nothing waits for the host.
+
+This file imports without Triton; the others are imported where `on_gpu` says so.
+"""
+
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+
+LARGEST = 256  # spans on a side; vectors live in registers, so that larger problems are solved on the CPU
+
+
+def on_gpu(cost: Any) -> bool:
+    """Whether the kernels take these costs: on a GPU, with Triton, and not too large."""
+    return isinstance(cost, torch.Tensor) and cost.is_cuda and fits(cost)
+
+
+def fits(cost: torch.Tensor) -> bool:
+    return max(cost.shape[-2:], default=0) <= LARGEST and find_spec("triton") is not None

@@ -22,7 +22,7 @@ ONE_TO, UP_TO, EXACTLY = tl.constexpr(0), tl.constexpr(1), tl.constexpr(2)
 def look(
     sizes: tl.tensor, N: tl.tensor, M: tl.tensor, b: tl.tensor, RAGGED: tl.constexpr
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor, tl.tensor]:
-    """How problem b lies in memory: rows and columns, the strides between them, and whether right spans are the rows."""
+    """How problem b lies in memory: rows and columns, the strides between them, whether right spans are the rows."""
     if RAGGED:
         left = tl.load(sizes + 2 * b).to(tl.int32)
         right = tl.load(sizes + 2 * b + 1).to(tl.int32)
@@ -133,10 +133,10 @@ def solve_links(
     owner = tl.where(found, owner, -1)
     write_plan(plan + b * N * M, owner, share.to(REAL), turned, N, M, COLUMNS)
     total, above = certify(
-        costs, across, along, n, m, below, low, scale, owner, v, price, units, RULE, AT_ONCE, COLUMNS
+        costs, across, along, n, m, below, low, scale, owner, v, price, units, share, RULE, AT_ONCE, COLUMNS
     )  # fmt: skip
-    tl.store(value + b, tl.where(found, total * share, float("nan")))
-    tl.store(gap + b, tl.where(found, above * share, float("nan")))
+    tl.store(value + b, tl.where(found, total, float("nan")))
+    tl.store(gap + b, tl.where(found, above, float("nan")))
     tl.store(status + b, tl.where(found, OK, tl.where(valid, INFEASIBLE, INVALID)))
 
 
@@ -166,10 +166,10 @@ def exactly(
 def certify(
     costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
     below: tl.tensor, low: tl.tensor, scale: tl.tensor,
-    owner: tl.tensor, v: tl.tensor, price: tl.tensor, units: tl.tensor,
+    owner: tl.tensor, v: tl.tensor, price: tl.tensor, units: tl.tensor, share: tl.tensor,
     RULE: tl.constexpr, AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
-    """The objective of the links, each counted as 1, and how far at most it lies above the optimum."""
+    """The objective of links of mass `share`, and how far at most it lies above the optimum."""
     below, low, scale = below.to(tl.float64), low.to(tl.float64), scale.to(tl.float64)
     v = tl.where(v < 0, v, 0.0).to(tl.float64)  # a column may stay empty
     links = tl.sum((owner >= 0).to(tl.int32), axis=0).to(tl.float64)
@@ -183,7 +183,7 @@ def certify(
     above = total - links * (low + most) - tl.sum(v, axis=0) - rest
     if RULE == UP_TO:
         total -= links * (below * scale)
-    return total / scale, above / scale
+    return total * share / scale, above * share / scale
 
 
 @triton.jit(do_not_specialize=["K", "N", "M"])
@@ -209,6 +209,7 @@ def solve_path(
     price = tl.full((), 0.0, REAL)
     done = tl.full((), 0, tl.int32)
     last = tl.where(valid, tl.minimum(n, K), 0)
+    one = tl.full((), 1.0, tl.float64)
     while (done < last) & (price < float("inf")):
         price, u, v, owner, linked, near, near_row = one_more_link(
             costs, across, along, n, m, below, low, scale, price, u, v, owner, linked, near, near_row,
@@ -219,7 +220,7 @@ def solve_path(
             left = tl.where(turned, columns, owner)
             tl.store(partner + here * N + left, tl.where(turned, owner, columns), mask=owner >= 0)
             total, above = certify(
-                costs, across, along, n, m, below, low, scale, owner, v, price, n, EXACTLY, AT_ONCE, COLUMNS
+                costs, across, along, n, m, below, low, scale, owner, v, price, n, one, EXACTLY, AT_ONCE, COLUMNS
             )  # fmt: skip
             tl.store(value + here, total)
             tl.store(increment + here, price / scale + smallest)

@@ -111,7 +111,7 @@ def assign(
     below: tl.tensor, low: tl.tensor, scale: tl.tensor, ceiling: tl.tensor, units: tl.tensor,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
-    """Links every row to `units` columns at the smallest total cost: owners, columns' prices, whether it can be done."""
+    """Links every row to `units` columns at the smallest cost: owners, columns' prices, whether it can be done."""
     rows, columns = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
     bidders = tl.where(units == 1, n, 0)
     u, v, owner, wants = bid(
