@@ -43,7 +43,7 @@ def shape(cost: Tensor, sizes: Tensor | None) -> dict[str, Any]:
 def optimal_links(
     cost: Tensor, constraint: OneTo | UpTo | Exactly, sizes: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Plans, objectives, gaps and statuses for a batch of contiguous costs (batch, n, m) with sizes on the same device."""
+    """Plans, objectives, gaps and statuses for contiguous costs (batch, n, m) with sizes on the same device."""
     count, n, m = cost.shape
     plan = torch.empty_like(cost)
     value, gap = torch.empty((2, count), dtype=working_type(cost), device=cost.device)
