@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from whymatch import Constraint, Path, Solution, path, solve
+from whymatch import Constraint, Path, Solution, path, sinkhorn, solve
 from whymatch.transport.kernels import gpu
+from whymatch.transport.sinkhorn import Entropic
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -44,3 +45,8 @@ def moved(options: dict[str, Any]) -> dict[str, Any]:
         return value.to(DEVICE) if isinstance(value, torch.Tensor) else value
 
     return {name: move(value) for name, value in options.items()}
+
+
+def sinkhorn_there(cost: torch.Tensor, constraint: Constraint, *options: Any, **named: Any) -> Entropic:
+    with kernels():
+        return back(sinkhorn(cost.to(DEVICE), constraint, *options, **moved(named)))

@@ -105,7 +105,8 @@ class DeviceBatch:
 
     def give_back(self, *results: Tensor) -> list[Tensor]:
         """Tensors without the batch dimension if there was none."""
-        return [result[0] if self.single else result for result in results]
+        typed = [result.to(self.cost.dtype) if result.is_floating_point() else result for result in results]
+        return [result[0] if self.single else result for result in typed]
 
 
 def as_costs(cost: Any) -> tuple[Tensor, bool]:

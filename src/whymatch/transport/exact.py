@@ -42,15 +42,18 @@ def solve(
     check_constraint(constraint, mass)
     if gpu.on_gpu(cost) and not isinstance(constraint, Balanced):
         there = as_device_batch(cost, sizes)
-        return finish(there, constraint, mass, smooth, strict, *on_device(there, constraint))
+        return finish(there, constraint, mass, smooth, strict, *on_device(there, constraint, mass))
     batch = as_batch(cost, sizes)
     return finish(batch, constraint, mass, smooth, strict, *on_host(batch, constraint, mass))
 
 
-def on_device(batch: DeviceBatch, constraint: OneTo | UpTo | Exactly) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def on_device(
+    batch: DeviceBatch, constraint: Constraint, mass: tuple[Tensor, Tensor] | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Plans, costs, gaps and statuses by the kernels for GPUs."""
     from whymatch.transport.kernels.gpu.launch import optimal_links
 
+    assert not isinstance(constraint, Balanced)
     return optimal_links(batch.values(), constraint, batch.sizes)
 
 

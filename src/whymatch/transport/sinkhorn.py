@@ -6,11 +6,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whymatch.transport.batch import as_batch
+from whymatch.transport.batch import Batch, DeviceBatch, as_batch, as_device_batch
 from whymatch.transport.constraints import Constraint, UpTo, check_constraint
-from whymatch.transport.entropic import Temperature, entropic_plans
+from whymatch.transport.entropic import EntropicPlans, Temperature, device_plans, entropic_plans
+from whymatch.transport.exact import on_device as exact_plans
 from whymatch.transport.exact import solve
 from whymatch.transport.gradients import Smooth, implicit
+from whymatch.transport.kernels import gpu
 from whymatch.transport.solution import Status
 
 
@@ -52,12 +54,18 @@ def sinkhorn(
     check_constraint(constraint, mass)
     if max_iterations < 1 or not tolerance >= 0:
         raise ValueError(f"Iterations and tolerance must be positive, got {max_iterations} and {tolerance}.")
-    batch = as_batch(cost, sizes)
-    done = entropic_plans(batch, constraint, temperature, mass, tolerance, max_iterations)
+    if gpu.on_gpu(cost):
+        batch: Batch | DeviceBatch = as_device_batch(cost, sizes)
+        done = device_plans(batch, constraint, temperature, mass, tolerance, max_iterations)
+        done = without_impossible(done, batch, constraint, mass)
+    else:
+        batch = as_batch(cost, sizes)
+        done = entropic_plans(batch, constraint, temperature, mass, tolerance, max_iterations)
+        if np.isinf(batch.values()).any():  # only the exact solver can tell whether there is a plan at all
+            costs = batch.cost[0] if batch.single else batch.cost
+            exact = solve(costs.detach(), constraint, sizes=sizes, mass=mass, strict=False)
+            done.drop((exact.status.reshape(-1).cpu().numpy() != Status.OK) & (done.status == Status.OK))
     costs = batch.cost[0] if batch.single else batch.cost
-    if np.isinf(batch.values()).any():  # only the exact solver can tell whether there is a plan at all
-        exact = solve(costs.detach(), constraint, sizes=sizes, mass=mass, strict=False)
-        done.drop((exact.status.reshape(-1).cpu().numpy() != Status.OK) & (done.status == Status.OK))
     if strict or (strict is None and batch.single):
         batch.refuse(constraint, done.status)
     plan, total, error, iterations, status = batch.give_back(
@@ -70,3 +78,23 @@ def sinkhorn(
         sums = ((costs - below).masked_fill(plan == 0, 0) * plan).sum(dim=(-2, -1))
         total = total + (sums - sums.detach())
     return Entropic(plan, total, error, iterations, status)
+
+
+def without_impossible(
+    done: EntropicPlans, batch: DeviceBatch, constraint: Constraint, mass: tuple[Tensor, Tensor] | None
+) -> EntropicPlans:
+    """Marks problems that have no plan at all, which only the exact solver can tell: it looks at those with +inf."""
+    spans = batch.spans()
+    rows = torch.arange(batch.cost.shape[1], device=spans.device)[:, None] < spans[:, 0, None, None]
+    columns = torch.arange(batch.cost.shape[2], device=spans.device) < spans[:, 1, None, None]
+    forbidden = (rows & columns & batch.cost.isinf()).any(dim=2).any(dim=1)
+    _, _, _, exact = exact_plans(DeviceBatch(batch.cost, spans * forbidden[:, None], False), constraint, mass)
+    drop = forbidden & (exact != Status.OK) & (done.status == Status.OK)
+    keep = ~drop
+    return done._replace(
+        plan=done.plan * keep[:, None, None],
+        placed=done.placed * keep[:, None, None],
+        value=torch.where(drop, torch.nan, done.value),
+        error=torch.where(drop, torch.nan, done.error),
+        status=torch.where(drop, int(Status.INFEASIBLE), done.status),
+    )
