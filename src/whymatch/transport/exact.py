@@ -14,7 +14,7 @@ from whymatch.transport.gradients import envelope, implicit
 from whymatch.transport.kernels import gpu
 from whymatch.transport.kernels.cpu.batches import EXACTLY, ONE_TO, UP_TO, solve_links, solve_masses
 from whymatch.transport.kernels.threads import spread
-from whymatch.transport.masses import even, given
+from whymatch.transport.masses import device_units, even, given
 from whymatch.transport.solution import Solution, Status
 
 RULES = {OneTo: ONE_TO, UpTo: UP_TO, Exactly: EXACTLY}
@@ -40,7 +40,7 @@ def solve(
     derivative that the entropic plan of that temperature has.
     """
     check_constraint(constraint, mass)
-    if gpu.on_gpu(cost) and not isinstance(constraint, Balanced):
+    if gpu.on_gpu(cost):
         there = as_device_batch(cost, sizes)
         return finish(there, constraint, mass, smooth, strict, *on_device(there, constraint, mass))
     batch = as_batch(cost, sizes)
@@ -51,9 +51,16 @@ def on_device(
     batch: DeviceBatch, constraint: Constraint, mass: tuple[Tensor, Tensor] | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Plans, costs, gaps and statuses by the kernels for GPUs."""
+    from whymatch.transport.kernels.gpu.balanced import optimal_flows
     from whymatch.transport.kernels.gpu.launch import optimal_links
 
-    assert not isinstance(constraint, Balanced)
+    if isinstance(constraint, Balanced):
+        spans = batch.spans()
+        masses = device_units(batch, mass)
+        status = torch.where(spans.amin(dim=1) >= 1, int(Status.OK), int(Status.INFEASIBLE))
+        status = torch.where(masses.valid, status, int(Status.INVALID))
+        units = masses.supply, masses.demand, masses.unit, masses.crumb
+        return optimal_flows(batch.values(), spans, *units, status)
     return optimal_links(batch.values(), constraint, batch.sizes)
 
 

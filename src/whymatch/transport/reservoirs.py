@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from whymatch.transport.batch import Batch, DeviceBatch, numbers
+from whymatch.transport.batch import Batch, DeviceBatch
 from whymatch.transport.constraints import MANY, Balanced, Constraint, OneTo, UpTo
-from whymatch.transport.masses import AGREE, TINY, one_side, total, weigh
+from whymatch.transport.masses import device_masses, one_side, total, weigh
 
 
 class Reservoirs(NamedTuple):
@@ -62,7 +61,8 @@ def device_reservoirs(batch: DeviceBatch, constraint: Constraint, mass: tuple[An
         masses = [there.double() / spans[:, side, None].clamp(min=1) for side, there in enumerate(inside)]
         fits = shorter >= 1
         if mass is not None:
-            masses, fits = given_masses(batch, inside, mass)
+            masses, totals, fits = device_masses(batch, mass)
+            masses[1] = masses[1] * torch.where(fits, totals[0] / totals[1], 1.0)[:, None]
         left, right = (torch.nn.functional.pad(side, (1, 0)) for side in masses)
         return Reservoirs(left, right, left.sum(dim=1), torch.ones_like(left[:, 0]), fits)
     k = min(constraint.k, MANY)
@@ -85,23 +85,3 @@ def device_reservoirs(batch: DeviceBatch, constraint: Constraint, mass: tuple[An
     target = torch.full_like(links, -1.0) if isinstance(constraint, UpTo) else links
     return Reservoirs(sides[0], sides[1], target, 1 / links, fits)
 
-
-def given_masses(
-    batch: DeviceBatch, inside: list[Tensor], mass: tuple[Any, Any]
-) -> tuple[list[Tensor], Tensor]:
-    """The caller's masses on a GPU, the right ones scaled to the left total, and which problems' make sense."""
-    sides = []
-    for name, there, values in zip(("left", "right"), inside, mass, strict=True):
-        values = numbers("Masses", values).detach().to(batch.cost.device, torch.float64)
-        values = values[None] if batch.single else values
-        if values.shape != there.shape:
-            expected = tuple(there.shape[batch.single :])
-            got = tuple(values.shape[batch.single :])
-            raise ValueError(f"The {name} mass must have shape {expected} for these costs, got {got}.")
-        sides.append(torch.where(there, values, 0.0))
-    totals = torch.stack([side.sum(dim=1) for side in sides])
-    low, high = totals.amin(dim=0), totals.amax(dim=0)
-    fits = (low > TINY) & (high < torch.inf) & (low >= high * (1 - AGREE))
-    fits &= (sides[0] >= 0).all(dim=1) & (sides[1] >= 0).all(dim=1)
-    sides[1] = sides[1] * torch.where(fits, totals[0] / totals[1], 1.0)[:, None]
-    return sides, fits

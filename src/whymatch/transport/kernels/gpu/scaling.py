@@ -29,14 +29,14 @@ INFEASIBLE = tl.constexpr(int(Status.INFEASIBLE))
 @triton.jit
 def with_reservoir(
     costs: tl.tensor, i: tl.tensor, columns: tl.tensor, n: tl.tensor, m: tl.tensor, M: tl.tensor,
-    scale: tl.tensor, zero: tl.tensor, spread: tl.tensor, meeting: tl.tensor,
+    scale: tl.tensor, zero: tl.tensor, unit: tl.tensor, meeting: tl.tensor,
 ) -> tl.tensor:  # fmt: skip
     """Row i of the costs, where row and column 0 are the reservoirs: they cost 0, and `meeting` where they meet."""
     last = tl.where((i >= 1) & (i <= n), m, 0)
     spans = (columns >= 1) & (columns <= last)
     x = tl.load(costs + (i - 1) * M + columns - 1, mask=spans, other=float("inf")).to(tl.float64)
     beside = tl.where(columns == 0, tl.where(i == 0, meeting, 0.0), tl.where(i == 0, 0.0, float("inf")))
-    c = tl.where(spans, (x * scale - zero) / spread, beside)
+    c = tl.where(spans, (x * scale - zero) * unit, beside)
     return tl.where(columns <= tl.where(i <= n, m, -1), c, float("inf"))
 
 
@@ -65,9 +65,9 @@ def span_costs(
 
 
 @triton.jit
-def to_mass(c: tl.tensor, g: tl.tensor, mass: tl.tensor, epsilon: tl.tensor, REAL: tl.constexpr) -> tl.tensor:
-    """A row of the plan: exp((g - c) / epsilon), normalised to the row's mass."""
-    x = ((g - c) / epsilon).to(REAL)
+def to_mass(c: tl.tensor, g: tl.tensor, mass: tl.tensor, sharpness: tl.tensor, REAL: tl.constexpr) -> tl.tensor:
+    """A row of the plan: exp((g - c) * sharpness), normalised to the row's mass."""
+    x = ((g - c) * sharpness).to(REAL)
     top = tl.max(x, axis=0)
     top = tl.where(top > -float("inf"), top, 0.0)
     y = tl.exp(x - top)
@@ -78,7 +78,7 @@ def to_mass(c: tl.tensor, g: tl.tensor, mass: tl.tensor, epsilon: tl.tensor, REA
 @triton.jit
 def one_pass(
     costs: tl.tensor, left: tl.tensor, columns: tl.tensor, n: tl.tensor, m: tl.tensor, M: tl.tensor,
-    scale: tl.tensor, zero: tl.tensor, spread: tl.tensor, meeting: tl.tensor, g: tl.tensor, epsilon: tl.tensor,
+    scale: tl.tensor, zero: tl.tensor, unit: tl.tensor, meeting: tl.tensor, g: tl.tensor, sharpness: tl.tensor,
     AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr,
 ) -> tl.tensor:  # fmt: skip
     """What the columns carry when every row carries its mass."""
@@ -86,9 +86,9 @@ def one_pass(
     start = tl.full((), 0, tl.int32)
     while start <= n:
         for t in tl.static_range(AT_ONCE):
-            c = with_reservoir(costs, start + t, columns, n, m, M, scale, zero, spread, meeting)
+            c = with_reservoir(costs, start + t, columns, n, m, M, scale, zero, unit, meeting)
             mass = tl.load(left + start + t, mask=start + t <= n, other=0.0)
-            sums += to_mass(c, g, mass, epsilon, REAL).to(tl.float64)
+            sums += to_mass(c, g, mass, sharpness, REAL).to(tl.float64)
         start += AT_ONCE
     return sums
 
@@ -120,17 +120,18 @@ def solve_smooth(
         low, high = tl.minimum(low, zero), tl.maximum(high, zero)
         meeting = tl.full((), 0.0, tl.float64)
     spread = tl.where(high > low, high - low, 1.0)
+    unit = 1.0 / spread
     given = tl.load(epsilons + b)
     final = given
     if not RELATIVE:
         final = given / (spread / scale)
     taken = tl.load(right + columns, mask=columns <= tl.where(n >= 0, m, -1), other=0.0)
-    first_row = with_reservoir(costs, n * 0, columns, n, m, M, scale, zero, spread, meeting)
+    first_row = with_reservoir(costs, n * 0, columns, n, m, M, scale, zero, unit, meeting)
     open_to |= tl.where(first_row < float("inf"), tl.where(tl.load(left) > 0, 1, 0), 0)
     stuck = tl.max(tl.where((open_to == 0) & (taken > 0) & (columns > 0), 1, 0), axis=0)
     i = tl.full((), 0, tl.int32)
     while i <= n:  # a row with mass needs a column with mass
-        c = with_reservoir(costs, i, columns, n, m, M, scale, zero, spread, meeting)
+        c = with_reservoir(costs, i, columns, n, m, M, scale, zero, unit, meeting)
         found = tl.max(tl.where((c < float("inf")) & (taken > 0), 1, 0), axis=0)
         stuck = tl.where((found == 0) & (tl.load(left + i) > 0), 1, stuck)
         i += 1
@@ -148,7 +149,7 @@ def solve_smooth(
         off = tl.full((), float("inf"), tl.float64)
         while (off > enough) & (count < most):
             sums = one_pass(
-                costs, left, columns, n, m, M, scale, zero, spread, meeting, g, epsilon, AT_ONCE, COLUMNS, REAL
+                costs, left, columns, n, m, M, scale, zero, unit, meeting, g, 1.0 / epsilon, AT_ONCE, COLUMNS, REAL
             )  # fmt: skip
             off = tl.sum(tl.where(taken > 0, tl.abs(sums - taken), 0.0), axis=0)
             change = epsilon * tl.log(tl.where(taken > 0, taken, 1.0) / tl.where(sums > TINY, sums, TINY))
@@ -157,7 +158,7 @@ def solve_smooth(
         done += count
         stage *= SHRINK
     write_smooth(
-        costs, left, columns, n, m, M, N, scale, zero, spread, meeting, g, epsilon, plan, runs, COLUMNS, REAL
+        costs, left, columns, n, m, M, N, scale, zero, unit, meeting, g, 1.0 / epsilon, plan, runs, COLUMNS, REAL
     )  # fmt: skip
     tl.store(epsilons + b, tl.where(runs, final * (spread / scale), given))
     tl.store(error + b, tl.where(runs, off / everything, float("nan")))
@@ -169,15 +170,15 @@ def solve_smooth(
 @triton.jit
 def write_smooth(
     costs: tl.tensor, left: tl.tensor, columns: tl.tensor, n: tl.tensor, m: tl.tensor, M: tl.tensor, N: tl.tensor,
-    scale: tl.tensor, zero: tl.tensor, spread: tl.tensor, meeting: tl.tensor, g: tl.tensor, epsilon: tl.tensor,
+    scale: tl.tensor, zero: tl.tensor, unit: tl.tensor, meeting: tl.tensor, g: tl.tensor, sharpness: tl.tensor,
     plan: tl.tensor, runs: tl.tensor, COLUMNS: tl.constexpr, REAL: tl.constexpr,
 ) -> None:  # fmt: skip
     """Writes every entry of a plan once, 0 where there is none."""
     i = tl.full((), 0, tl.int32)
     while i <= N:
-        c = with_reservoir(costs, i, columns, n, m, M, scale, zero, spread, meeting)
+        c = with_reservoir(costs, i, columns, n, m, M, scale, zero, unit, meeting)
         mass = tl.load(left + i, mask=i <= tl.where(runs, n, -1), other=0.0)
-        row = to_mass(c, g, mass, epsilon, REAL).to(tl.float64)
+        row = to_mass(c, g, mass, sharpness, REAL).to(tl.float64)
         tl.store(plan + i * (M + 1) + columns, tl.where(columns <= tl.where(runs, m, -1), row, 0.0), mask=columns <= M)
         i += 1
 
