@@ -8,7 +8,7 @@ Costs are cosine distances of random unit vectors (64 dimensions), single precis
 Attention is `softmax(-cost, dim=2)` and `softmax(-cost, dim=1)`: two kernels that read the costs and write a matrix of
 the same size each. Ours is a call of `solve` that writes plan, cost, gap and status. Each is recorded as a CUDA graph
 and replayed, so that no time of the host counts; operations that cannot be recorded are called. Times are medians
-between CUDA events after warming up. Costs of up to 50 MB stay in the second-level cache between replays, for all alike.
+between CUDA events after warming up. Costs of up to 50 MB stay in the second-level cache between replays, for all.
 Before it is timed, every result is checked: optimal to within its gap, the promised number of links, scipy's cost.
 """
 

@@ -125,7 +125,11 @@ def into_place(plan: Tensor, left: Tensor, right: Tensor, target: Tensor | None,
 
 
 def smooth_plans(
-    batch: Batch | DeviceBatch, constraint: Constraint, temperature: Temperature, mass: tuple[Any, Any] | None, solved: Any
+    batch: Batch | DeviceBatch,
+    constraint: Constraint,
+    temperature: Temperature,
+    mass: tuple[Any, Any] | None,
+    solved: Any,
 ) -> Smooth:
     """What the implicit rule needs to differentiate exact plans, for the problems that were solved."""
     if isinstance(batch, DeviceBatch):

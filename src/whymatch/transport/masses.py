@@ -111,9 +111,9 @@ def device_units(batch: DeviceBatch, mass: tuple[Any, Any] | None) -> Masses:
 def device_masses(batch: DeviceBatch, mass: tuple[Any, Any]) -> tuple[list[Tensor], Tensor, Tensor]:
     """The caller's masses on a GPU, nothing on the padding; their totals, and which problems' make sense."""
     sides = []
-    for side, values in enumerate(mass):
-        values = values if isinstance(values, Tensor) else np.asarray(values, dtype=float)
-        values = numbers("Masses", values).detach().to(batch.cost.device, torch.float64)
+    for side, given_mass in enumerate(mass):
+        masses = given_mass if isinstance(given_mass, Tensor) else np.asarray(given_mass, dtype=float)
+        values = numbers("Masses", masses).detach().to(batch.cost.device, torch.float64)
         count, spans = len(batch.cost), batch.cost.shape[1 + side]
         expected = (spans,) if batch.single else (count, spans)
         if values.shape != expected:

@@ -55,7 +55,9 @@ def reservoirs(batch: Batch, constraint: Constraint, mass: tuple[Any, Any] | Non
 def device_reservoirs(batch: DeviceBatch, constraint: Constraint, mass: tuple[Any, Any] | None = None) -> Reservoirs:
     """The same on a GPU; `valid` also says whether the sizes admit the constraint."""
     spans = batch.spans()
-    inside = [torch.arange(size, device=spans.device) < spans[:, i, None] for i, size in enumerate(batch.cost.shape[1:])]
+    inside = [
+        torch.arange(size, device=spans.device) < spans[:, i, None] for i, size in enumerate(batch.cost.shape[1:])
+    ]
     shorter, longer = spans.amin(dim=1), spans.amax(dim=1)
     if isinstance(constraint, Balanced):
         masses = [there.double() / spans[:, side, None].clamp(min=1) for side, there in enumerate(inside)]
@@ -84,4 +86,3 @@ def device_reservoirs(batch: DeviceBatch, constraint: Constraint, mass: tuple[An
     links = links.clamp(min=1).double()
     target = torch.full_like(links, -1.0) if isinstance(constraint, UpTo) else links
     return Reservoirs(sides[0], sides[1], target, 1 / links, fits)
-

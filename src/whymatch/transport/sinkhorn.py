@@ -88,7 +88,7 @@ def without_impossible(
     rows = torch.arange(batch.cost.shape[1], device=spans.device)[:, None] < spans[:, 0, None, None]
     columns = torch.arange(batch.cost.shape[2], device=spans.device) < spans[:, 1, None, None]
     forbidden = (rows & columns & batch.cost.isinf()).any(dim=2).any(dim=1)
-    _, _, _, exact = exact_plans(DeviceBatch(batch.cost, spans * forbidden[:, None], False), constraint, mass)
+    _, _, _, exact = exact_plans(DeviceBatch(batch.cost, spans * forbidden[:, None], batch.single), constraint, mass)
     drop = forbidden & (exact != Status.OK) & (done.status == Status.OK)
     keep = ~drop
     return done._replace(

@@ -1,4 +1,4 @@
-"""Optimal transport of whole units on the GPU: every row sends out all it has, every column takes in all it has room for.
+"""Optimal transport of whole units on the GPU: rows send out all they have, columns take in all they have room for.
 
 Successive shortest paths, as on the CPU; units are integers, so that no mass is lost to rounding. Paths that move few
 units each can be very many: after some patience it starts over with the same prices and moves half of the largest

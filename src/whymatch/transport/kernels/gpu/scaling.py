@@ -45,7 +45,7 @@ def span_costs(
     costs: tl.tensor, left: tl.tensor, columns: tl.tensor, b: tl.tensor, n: tl.tensor, m: tl.tensor, M: tl.tensor,
     COLUMNS: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
-    """Whether the costs are valid, the smallest and the largest, the columns some row can reach, and the mass in all."""
+    """Whether the costs are valid, the smallest and the largest, the columns a row can reach, and the mass in all."""
     wrong, open_to = tl.zeros((COLUMNS,), tl.int32), tl.zeros((COLUMNS,), tl.int32)
     low = tl.full((COLUMNS,), float("inf"), tl.float64)
     high = tl.full((COLUMNS,), -float("inf"), tl.float64)
