@@ -14,6 +14,7 @@ Before it is timed, every result is checked: optimal to within its gap, the prom
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from statistics import median
 from typing import Any
@@ -62,7 +63,7 @@ def timed(run: Callable[[], Any], replay: bool = True, rounds: int = ROUNDS) -> 
     for _ in range(3):
         run()
     for _ in range(rounds):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
         start.record()
         run()
         end.record()
@@ -135,14 +136,14 @@ def compare() -> list[list[str]]:
 
     for side, count in SIZES:
         cost = costs(side, count)
-        base = timed(lambda cost=cost: attention(cost))
+        base = timed(partial(attention, cost))
         add(side, count, "softmax attention, both directions", base, base)
         for constraint in (OneTo(1), Exactly(4), UpTo(1, below=0.9), Balanced()):
             note = checked(cost, constraint)
-            time = timed(lambda cost=cost, constraint=constraint: solve(cost, constraint))
+            time = timed(partial(solve, cost, constraint))
             add(side, count, repr(constraint), time, base, f"gap ≤ {note}")
         for name, run in ours().items():
-            add(side, count, name, timed(lambda cost=cost, run=run: run(cost), rounds=5), base)
+            add(side, count, name, timed(partial(run, cost), rounds=5), base)
         for name, peer in peers(cost).items():
             add(side, count, name, timed(peer, replay=False, rounds=3), base)
     return rows
@@ -152,9 +153,9 @@ def growth() -> list[list[str]]:
     rows = []
     for side, count in [(s, 1024) for s in (8, 16, 32, 64, 128, 256)] + [(32, 10**p) for p in range(6)]:
         cost = costs(side, count)
-        base = timed(lambda cost=cost: attention(cost))
+        base = timed(partial(attention, cost))
         for constraint in (OneTo(1), Exactly(4)):
-            time = timed(lambda cost=cost, constraint=constraint: solve(cost, constraint))
+            time = timed(partial(solve, cost, constraint))
             cells = [f"{side}×{side}", f"{count:,}", repr(constraint), f"{time:.1f}", f"{time / count:.4f}"]
             rows.append([*cells, f"{time / base:.2f}×", ""])
     return rows
@@ -166,11 +167,11 @@ def warps() -> list[list[str]]:
     rows = []
     for side, count in SIZES[2:]:
         cost = costs(side, count)
-        base = timed(lambda cost=cost: attention(cost))
+        base = timed(partial(attention, cost))
         for number in (1, 2, 4, 8):
             launch.WARPS[side] = number
             for constraint in (OneTo(1), Exactly(4)):
-                time = timed(lambda cost=cost, constraint=constraint: solve(cost, constraint))
+                time = timed(partial(solve, cost, constraint))
                 cells = [f"{side}×{side}", f"{count:,}", f"{constraint!r}, {number} warps", f"{time:.1f}"]
                 rows.append([*cells, f"{time / count:.4f}", f"{time / base:.2f}×", ""])
     return rows

@@ -74,7 +74,7 @@ def test_given_masses_are_carried() -> None:
 @pytest.mark.parametrize("constraint", FOUR, ids=repr)
 def test_gradients_through_plans_are_the_cpus(constraint: Constraint) -> None:
     weights = random_costs(1, 3, 7, seed=1)
-    gradients = []
+    gradients: list[list[torch.Tensor]] = []
     for device in (DEVICE, "cpu"):
         cost = random_costs(1, 3, 7).to(device).requires_grad_()
 

@@ -38,6 +38,9 @@ def solve(
     The solution's cost is the optimised objective: <cost, plan>, and <cost - below, plan> for `UpTo`. It can be
     differentiated with respect to the costs. The plan is constant almost everywhere; with `smooth` it has the
     derivative that the entropic plan of that temperature has.
+
+    Costs on a GPU are solved there in their own precision, up to 256 spans on a side and if Triton is installed, and
+    nothing waits for the GPU unless `strict` does; give `sizes` there too. Others are solved on the CPU.
     """
     check_constraint(constraint, mass)
     if gpu.on_gpu(cost):

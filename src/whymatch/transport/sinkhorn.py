@@ -1,12 +1,12 @@
 """Entropic plans: the smooth mode, for gradients through the plan and for comparison with the paper."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from whymatch.transport.batch import Batch, DeviceBatch, as_batch, as_device_batch
+from whymatch.transport.batch import DeviceBatch, as_batch, as_device_batch
 from whymatch.transport.constraints import Constraint, UpTo, check_constraint
 from whymatch.transport.entropic import EntropicPlans, Temperature, device_plans, entropic_plans
 from whymatch.transport.exact import on_device as exact_plans
@@ -55,16 +55,20 @@ def sinkhorn(
     if max_iterations < 1 or not tolerance >= 0:
         raise ValueError(f"Iterations and tolerance must be positive, got {max_iterations} and {tolerance}.")
     if gpu.on_gpu(cost):
-        batch: Batch | DeviceBatch = as_device_batch(cost, sizes)
-        done = device_plans(batch, constraint, temperature, mass, tolerance, max_iterations)
-        done = without_impossible(done, batch, constraint, mass)
-    else:
-        batch = as_batch(cost, sizes)
-        done = entropic_plans(batch, constraint, temperature, mass, tolerance, max_iterations)
-        if np.isinf(batch.values()).any():  # only the exact solver can tell whether there is a plan at all
-            costs = batch.cost[0] if batch.single else batch.cost
-            exact = solve(costs.detach(), constraint, sizes=sizes, mass=mass, strict=False)
-            done.drop((exact.status.reshape(-1).cpu().numpy() != Status.OK) & (done.status == Status.OK))
+        there = as_device_batch(cost, sizes)
+        done = device_plans(there, constraint, temperature, mass, tolerance, max_iterations)
+        return finish(there, constraint, strict, without_impossible(done, there, constraint, mass))
+    batch = as_batch(cost, sizes)
+    done = entropic_plans(batch, constraint, temperature, mass, tolerance, max_iterations)
+    if np.isinf(batch.values()).any():  # only the exact solver can tell whether there is a plan at all
+        costs = batch.cost[0] if batch.single else batch.cost
+        exact = solve(costs.detach(), constraint, sizes=sizes, mass=mass, strict=False)
+        done.drop((exact.status.reshape(-1).cpu().numpy() != Status.OK) & (done.status == Status.OK))
+    return finish(batch, constraint, strict, done)
+
+
+def finish(batch: Any, constraint: Constraint, strict: bool | None, done: EntropicPlans) -> Entropic:
+    """Raises where it should, and gives the results their gradients; on the device that the batch is on."""
     costs = batch.cost[0] if batch.single else batch.cost
     if strict or (strict is None and batch.single):
         batch.refuse(constraint, done.status)

@@ -19,7 +19,7 @@ def by_kernel(*inputs: torch.Tensor) -> torch.Tensor:
 def inputs(batch: int, steps: int, hidden: int, dtype: torch.dtype, apart: bool) -> list[torch.Tensor]:
     """Four inputs as they come out of one product, or apart; gates and bias."""
     generator = torch.Generator().manual_seed(steps)
-    parts = torch.randn(batch, steps, 4 * hidden, generator=generator).to(DEVICE, dtype).split(hidden, dim=2)
+    parts = torch.randn(batch, steps, 4 * hidden, generator=generator).to(DEVICE, dtype).chunk(4, dim=2)
     both = torch.randn(2, 2 * hidden, generator=generator).to(DEVICE, dtype)
     made = [*(part.clone() if apart else part for part in parts), *both]
     return [part.detach().requires_grad_() for part in made]

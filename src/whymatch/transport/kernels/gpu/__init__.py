@@ -3,6 +3,7 @@
 This file imports without Triton; the others are imported where `on_gpu` says so.
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
 from typing import Any
 
@@ -18,3 +19,8 @@ def on_gpu(cost: Any) -> bool:
 
 def fits(cost: torch.Tensor) -> bool:
     return max(cost.shape[-2:], default=0) <= LARGEST and find_spec("triton") is not None
+
+
+def device_of(tensor: torch.Tensor) -> AbstractContextManager[object]:
+    """Within this, kernels start on the GPU that the tensor is on, which need not be the current one."""
+    return torch.cuda.device(tensor.device) if tensor.is_cuda else nullcontext()

@@ -5,6 +5,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from whymatch.transport.kernels.gpu import device_of
 from whymatch.transport.kernels.gpu.batches import INFEASIBLE, INVALID, OK
 from whymatch.transport.kernels.gpu.flows import transport, untangle
 from whymatch.transport.kernels.gpu.launch import shape, working_type
@@ -120,7 +121,8 @@ def optimal_flows(
     del settings["RAGGED"]
     settings["ROWS"], settings["COLUMNS"] = settings["COLUMNS"], settings["ROWS"]  # here the longer side has the rows
     if count:
-        solve_masses[(count,)](
-            cost, sizes, supply, demand, unit, crumb, flow, plan, value, gap, status, n, m, **settings
-        )  # fmt: skip
+        with device_of(cost):
+            solve_masses[(count,)](
+                cost, sizes, supply, demand, unit, crumb, flow, plan, value, gap, status, n, m, **settings
+            )  # fmt: skip
     return plan, value.to(cost.dtype), gap.to(cost.dtype), status

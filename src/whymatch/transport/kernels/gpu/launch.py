@@ -8,13 +8,14 @@ import triton.language as tl
 from torch import Tensor
 
 from whymatch.transport.constraints import Exactly, OneTo, UpTo
+from whymatch.transport.kernels.gpu import device_of
 from whymatch.transport.kernels.gpu.batches import EXACTLY, ONE_TO, UP_TO, solve_links, solve_path
 from whymatch.transport.kernels.gpu.steps import AT_ONCE, SMALLEST
 from whymatch.transport.solution import Status
 
 RULES = {OneTo: ONE_TO.value, UpTo: UP_TO.value, Exactly: EXACTLY.value}
 ENOUGH = 2**20  # a k above this is as good as this
-WARPS = {32: 1, 64: 1, 128: 1, 256: 2}  # a warp compares faster than several do, until its registers run out
+WARPS = {32: 1, 64: 1, 128: 1, 256: 1}  # for vectors of each length; several warps would wait for each other
 
 
 def working_type(cost: Tensor) -> torch.dtype:
@@ -50,10 +51,11 @@ def optimal_links(
     status = torch.empty(count, dtype=torch.int64, device=cost.device)
     limit = cost.new_full((1,), constraint.below) if isinstance(constraint, UpTo) else cost
     if count:
-        solve_links[(count,)](
-            cost, cost if sizes is None else sizes, limit, plan, value, gap, status, min(constraint.k, ENOUGH), n, m,
-            RULE=RULES[type(constraint)], **shape(cost, sizes),
-        )  # fmt: skip
+        with device_of(cost):
+            solve_links[(count,)](
+                cost, cost if sizes is None else sizes, limit, plan, value, gap, status, min(constraint.k, ENOUGH),
+                n, m, RULE=RULES[type(constraint)], **shape(cost, sizes),
+            )  # fmt: skip
     return plan, value.to(cost.dtype), gap.to(cost.dtype), status
 
 
@@ -65,8 +67,9 @@ def every_k(cost: Tensor, max_k: int, sizes: Tensor | None) -> tuple[Tensor, Ten
     status = torch.full(value.shape, int(Status.INFEASIBLE), device=cost.device)
     partner = torch.full((count, max_k, n), -1, device=cost.device)
     if count and max_k:
-        solve_path[(count,)](
-            cost, cost if sizes is None else sizes, partner, value, increment, gap, status, max_k, n, m,
-            **shape(cost, sizes),
-        )  # fmt: skip
+        with device_of(cost):
+            solve_path[(count,)](
+                cost, cost if sizes is None else sizes, partner, value, increment, gap, status, max_k, n, m,
+                **shape(cost, sizes),
+            )  # fmt: skip
     return value.to(cost.dtype), increment.to(cost.dtype), partner, gap.to(cost.dtype), status

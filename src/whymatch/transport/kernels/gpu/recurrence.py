@@ -12,6 +12,8 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from whymatch.transport.kernels.gpu import device_of
+
 UNITS = 64  # that a program follows
 
 
@@ -139,7 +141,8 @@ class Recurrence(torch.autograd.Function):
             UNITS, tl.float64 if kind == torch.float64 else tl.float32,
         )  # fmt: skip
         if out.numel():
-            forward[(count, triton.cdiv(hidden, UNITS))](*inputs, states, out, *ctx.settings, num_warps=2)
+            with device_of(out):
+                forward[(count, triton.cdiv(hidden, UNITS))](*inputs, states, out, *ctx.settings, num_warps=2)
         ctx.save_for_backward(*inputs, states)
         return out
 
@@ -152,8 +155,9 @@ class Recurrence(torch.autograd.Function):
         results = [torch.empty_like(gradient, dtype=part.dtype) for part in inputs[:4]]
         sums = [states.new_zeros((count, 2 * hidden)) for _ in range(2)]
         if gradient.numel():
-            backward[(count, triton.cdiv(hidden, UNITS))](
-                *inputs, states, gradient, *results, *sums, *ctx.settings, num_warps=2
-            )  # fmt: skip
+            with device_of(gradient):
+                backward[(count, triton.cdiv(hidden, UNITS))](
+                    *inputs, states, gradient, *results, *sums, *ctx.settings, num_warps=2
+                )  # fmt: skip
         of_both = [part.sum(dim=0).to(given.dtype) for part, given in zip(sums, inputs[4:], strict=True)]
         return *results, *of_both

@@ -11,6 +11,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from whymatch.transport.kernels.gpu import device_of
 from whymatch.transport.kernels.gpu.steps import SMALLEST
 from whymatch.transport.solution import Status
 
@@ -194,10 +195,11 @@ def entropic(
     iterations = torch.empty(count, dtype=torch.int64, device=cost.device)
     columns = max(SMALLEST, triton.next_power_of_2(1 + m))
     if count:
-        solve_smooth[(count,)](
-            cost, sizes, cost if below is None else cost.new_full((1,), below), left, right, epsilon, plan, error,
-            iterations, status, tolerance, limit, n, m,
-            RELATIVE=relative, MEET=below is not None, AT_ONCE=ROWS[columns], COLUMNS=columns,
-            REAL=tl.float64 if cost.dtype == torch.float64 else tl.float32, num_warps=WARPS[columns],
-        )  # fmt: skip
+        with device_of(cost):
+            solve_smooth[(count,)](
+                cost, sizes, cost if below is None else cost.new_full((1,), below), left, right, epsilon, plan, error,
+                iterations, status, tolerance, limit, n, m,
+                RELATIVE=relative, MEET=below is not None, AT_ONCE=ROWS[columns], COLUMNS=columns,
+                REAL=tl.float64 if cost.dtype == torch.float64 else tl.float32, num_warps=WARPS[columns],
+            )  # fmt: skip
     return plan, error, iterations
