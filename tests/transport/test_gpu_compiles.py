@@ -14,15 +14,15 @@ import triton
 import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
-from whymatch.transport.kernels.gpu import balanced, batches, recurrence, scaling
+from whymatch.transport.kernels.gpu import backward, balanced, batches, recurrence, scaling
 
-DOUBLES = {"left", "right", "epsilons", "error", "units"}
+DOUBLES = {"left", "right", "epsilons", "error", "units", "shares"}
 WHOLE = {"sizes", "status", "partner", "iterations", "supply", "demand", "crumbs", "flow"}
 NUMBERS = {"k", "K", "N", "M", "steps", "hidden"}
 
 
 def kind(kernel, name, real):
-    smooth = kernel is scaling.solve_smooth
+    smooth = kernel in (scaling.solve_smooth, backward.solve_backward)
     if name in WHOLE:
         return "*i64"
     if name in DOUBLES or (smooth and name == "plan"):
@@ -52,6 +52,7 @@ for real in ("fp32", "fp64"):
     build(batches.solve_path, real, RAGGED=True, **links)
     build(balanced.solve_masses, real, **scales, ROWS=64, COLUMNS=32, AT_ONCE=2)
     build(scaling.solve_smooth, real, RELATIVE=real == "fp32", MEET=real == "fp32", AT_ONCE=2, COLUMNS=64)
+    build(backward.solve_backward, real, AT_ONCE=2, COLUMNS=64)
     build(recurrence.forward, real, UNITS=64)
     build(recurrence.backward, real, UNITS=64)
 print("compiled")

@@ -1,5 +1,7 @@
 """Entropic plans on the GPU, and gradients through plans: those of the CPU."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 
@@ -106,3 +108,17 @@ def test_no_gradient_is_lost_to_bad_problems() -> None:
     assert gradient.isfinite().all()
     assert not gradient[1].any()
     assert gradient[2, 0, 0] == 0
+
+
+def test_the_gradient_of_a_cold_plan_is_the_cpus() -> None:
+    cost, weights = random_costs(4, 5), random_costs(4, 5, seed=1)
+    gradients = []
+    for device in (DEVICE, "cpu"):
+        here = cost.to(device).requires_grad_()
+        with kernels() if not gradients else nullcontext():
+            plan = solve(here, Exactly(2), smooth=Temperature(0.05)).plan
+            gradients.append(torch.autograd.grad((plan * weights.to(device)).sum(), here)[0].cpu())
+    assert gradients[0].isfinite().all()
+    torch.testing.assert_close(
+        gradients[0], gradients[1], atol=1e-3 * float(gradients[1].abs().max()) + 1e-6, rtol=1e-3
+    )

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from whymatch.transport.batch import Batch, DeviceBatch
 from whymatch.transport.constraints import Constraint, UpTo
-from whymatch.transport.gradients import Smooth
+from whymatch.transport.gradients import DeviceSmooth, Smooth
 from whymatch.transport.kernels.cpu.scaling import solve_smooth
 from whymatch.transport.kernels.threads import spread
 from whymatch.transport.reservoirs import device_reservoirs, reservoirs
@@ -130,11 +130,11 @@ def smooth_plans(
     temperature: Temperature,
     mass: tuple[Any, Any] | None,
     solved: Any,
-) -> Smooth:
+) -> Smooth | DeviceSmooth:
     """What the implicit rule needs to differentiate exact plans, for the problems that were solved."""
     if isinstance(batch, DeviceBatch):
         there = device_plans(batch, constraint, temperature, mass)
-        return Smooth(torch.where(solved[:, None, None], there.plan, 0.0), there.epsilon, there.share)
+        return DeviceSmooth(torch.where(solved[:, None, None], there.plan, 0.0), there.epsilon, there.share)
     done = entropic_plans(batch, constraint, temperature, mass)
     done.plan[~solved] = 0.0
     return Smooth(done.plan, done.epsilon, done.share)

@@ -34,16 +34,24 @@ def envelope(costs: Tensor, optimum: Tensor, plan: Tensor) -> Tensor:
 class Smooth(NamedTuple):
     """What the implicit rule needs: entropic plans with their reservoirs, epsilon, and the mass of a link."""
 
-    plan: np.ndarray | Tensor
-    epsilon: np.ndarray | Tensor
-    share: np.ndarray | Tensor
+    plan: np.ndarray
+    epsilon: np.ndarray
+    share: np.ndarray
+
+
+class DeviceSmooth(NamedTuple):
+    """The same on a GPU."""
+
+    plan: Tensor
+    epsilon: Tensor
+    share: Tensor
 
 
 class Implicit(torch.autograd.Function):
     """A plan whose derivative is that of an entropic plan, which is asked for only when it is needed."""
 
     @staticmethod
-    def forward(ctx: Any, costs: Tensor, plan: Tensor, entropic: Callable[[], Smooth]) -> Tensor:
+    def forward(ctx: Any, costs: Tensor, plan: Tensor, entropic: Callable[[], Smooth | DeviceSmooth]) -> Tensor:
         ctx.save_for_backward(costs)  # so that torch notices when they change before the entropic plan is asked for
         ctx.entropic = entropic
         return plan.clone()
@@ -55,12 +63,17 @@ class Implicit(torch.autograd.Function):
         (gradient,) = gradients
         single = gradient.ndim == 2
         smooth = ctx.entropic()
-        wanted = gradient.to(torch.as_tensor(smooth.plan).device).double()
-        result = pull_back(wanted[None] if single else wanted, smooth).to(gradient)
+        if isinstance(smooth, DeviceSmooth):
+            from whymatch.transport.kernels.gpu.backward import pull_back_there
+
+            result = pull_back_there(gradient[None] if single else gradient, *smooth)
+        else:
+            wanted = gradient.cpu().double()
+            result = pull_back(wanted[None] if single else wanted, smooth).to(gradient)
         return result[0] if single else result, None, None
 
 
-def implicit(costs: Tensor, plan: Tensor, entropic: Callable[[], Smooth]) -> Tensor:
+def implicit(costs: Tensor, plan: Tensor, entropic: Callable[[], Smooth | DeviceSmooth]) -> Tensor:
     """`plan`, with the gradient of an entropic plan towards `costs`."""
     result: Tensor = Implicit.apply(costs, plan, entropic)  # type: ignore[no-untyped-call]
     return result
@@ -73,17 +86,16 @@ def pull_back(gradient: Tensor, smooth: Smooth) -> Tensor:
     dP = P * (df + dg - dC) / epsilon, with df and dg such that the sums stay. Transposed, a gradient G becomes
     -P * (G - alpha - beta) / epsilon, where alpha and beta solve [diag(a) P; P' diag(b)] (alpha, beta) = sums of P * G.
     """
-    plan, epsilon, share = (torch.as_tensor(part) for part in smooth)
-    weighted = torch.nn.functional.pad(gradient, (1, 0, 1, 0)) * share[:, None, None] * plan
+    plan = torch.from_numpy(smooth.plan)
+    weighted = torch.nn.functional.pad(gradient, (1, 0, 1, 0)) * torch.from_numpy(smooth.share)[:, None, None] * plan
     rows, columns = plan.sum(dim=2), plan.sum(dim=1)
     rows, columns = rows.masked_fill(rows == 0, 1), columns.masked_fill(columns == 0, 1)
     per_row = plan / rows[:, :, None]
     system = torch.diag_embed(columns) - plan.mT @ per_row
-    ridged = system + torch.diag_embed(RIDGE * columns)
-    factors = torch.linalg.lu_factor_ex(ridged, check_errors=not plan.is_cuda)[:2]  # a check would wait for the GPU
+    factors = torch.linalg.lu_factor(system + torch.diag_embed(RIDGE * columns))
     right = weighted.sum(dim=1, keepdim=True).mT - per_row.mT @ weighted.sum(dim=2, keepdim=True)
     beta = torch.linalg.lu_solve(*factors, right)
     beta = (beta + torch.linalg.lu_solve(*factors, right - system @ beta))[:, :, 0]  # takes out what the ridge put in
     alpha = (weighted.sum(dim=2) - (plan @ beta[:, :, None])[:, :, 0]) / rows
     result = plan * (alpha[:, :, None] + beta[:, None, :]) - weighted
-    return (result / epsilon[:, None, None])[:, 1:, 1:]
+    return (result / torch.from_numpy(smooth.epsilon)[:, None, None])[:, 1:, 1:]

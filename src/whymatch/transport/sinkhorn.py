@@ -11,7 +11,7 @@ from whymatch.transport.constraints import Constraint, UpTo, check_constraint
 from whymatch.transport.entropic import EntropicPlans, Temperature, device_plans, entropic_plans
 from whymatch.transport.exact import on_device as exact_plans
 from whymatch.transport.exact import solve
-from whymatch.transport.gradients import Smooth, implicit
+from whymatch.transport.gradients import DeviceSmooth, Smooth, implicit
 from whymatch.transport.kernels import gpu
 from whymatch.transport.solution import Status
 
@@ -76,7 +76,8 @@ def finish(batch: Any, constraint: Constraint, strict: bool | None, done: Entrop
         done.placed, done.value, done.error, done.iterations, done.status
     )
     if batch.cost.requires_grad and torch.is_grad_enabled():
-        smooth = Smooth(done.plan, done.epsilon, done.share)
+        kind = DeviceSmooth if isinstance(batch, DeviceBatch) else Smooth
+        smooth = kind(done.plan, done.epsilon, done.share)
         plan = implicit(costs, plan, lambda: smooth)
         below = constraint.below if isinstance(constraint, UpTo) else 0.0
         sums = ((costs - below).masked_fill(plan == 0, 0) * plan).sum(dim=(-2, -1))
