@@ -112,7 +112,7 @@ def test_no_gradient_is_lost_to_bad_problems() -> None:
 
 def test_the_gradient_of_a_cold_plan_is_the_cpus() -> None:
     cost, weights = random_costs(4, 5), random_costs(4, 5, seed=1)
-    gradients = []
+    gradients: list[torch.Tensor] = []
     for device in (DEVICE, "cpu"):
         here = cost.to(device).requires_grad_()
         with kernels() if not gradients else nullcontext():
