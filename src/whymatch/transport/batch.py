@@ -124,7 +124,7 @@ def as_device_batch(cost: Any, sizes: Any = None) -> DeviceBatch:
     """
     if not isinstance(sizes, Tensor) or sizes.device != cost.device:
         batch = as_batch(cost, sizes)
-        moved = None if sizes is None else torch.from_numpy(batch.sizes).to(batch.cost.device)
+        moved = None if sizes is None else torch.from_numpy(batch.sizes).to(batch.cost.device, non_blocking=True)
         return DeviceBatch(batch.cost, moved, batch.single)
     costs, single = as_costs(cost)
     sizes = whole_sizes(sizes)

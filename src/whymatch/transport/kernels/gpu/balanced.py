@@ -116,7 +116,8 @@ def optimal_flows(
     """Plans, costs and gaps for whole units of mass `unit`; changes `status` in place."""
     count, n, m = cost.shape
     plan, flow = torch.empty_like(cost), torch.zeros(cost.shape, dtype=torch.int64, device=cost.device)
-    value, gap = torch.empty((2, count), dtype=working_type(cost), device=cost.device)
+    value = torch.empty(count, dtype=working_type(cost), device=cost.device)
+    gap = torch.empty_like(value)  # on its own: where an address starts is part of what a kernel is compiled for
     settings = shape(cost, sizes)
     del settings["RAGGED"]
     settings["ROWS"], settings["COLUMNS"] = settings["COLUMNS"], settings["ROWS"]  # here the longer side has the rows

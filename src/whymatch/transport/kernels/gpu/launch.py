@@ -47,7 +47,8 @@ def optimal_links(
     """Plans, objectives, gaps and statuses for contiguous costs (batch, n, m) with sizes on the same device."""
     count, n, m = cost.shape
     plan = torch.empty_like(cost)
-    value, gap = torch.empty((2, count), dtype=working_type(cost), device=cost.device)
+    value = torch.empty(count, dtype=working_type(cost), device=cost.device)
+    gap = torch.empty_like(value)  # on its own: where an address starts is part of what a kernel is compiled for
     status = torch.empty(count, dtype=torch.int64, device=cost.device)
     limit = cost.new_full((1,), constraint.below) if isinstance(constraint, UpTo) else cost
     if count:
