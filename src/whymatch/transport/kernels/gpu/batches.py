@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 
 from whymatch.transport.kernels.gpu.links import assign, cheapest, one_more_link
-from whymatch.transport.kernels.gpu.steps import at, measure, one_row
+from whymatch.transport.kernels.gpu.steps import at, least, measure, one_row
 from whymatch.transport.solution import Status
 
 OK = tl.constexpr(int(Status.OK))
@@ -51,7 +51,7 @@ def bound(
     while start < n:
         for t in tl.static_range(AT_ONCE):
             c = one_row(costs, tl.minimum(start + t, n - 1), across, along, columns, m, below, low, scale, tl.float64)
-            more = tl.min(c - v, axis=0) - most
+            more = least(c - v) - most
             if RULE != ONE_TO:
                 more = tl.where(more < 0, more, 0.0)
             total += tl.where(start + t < n, more, 0.0)

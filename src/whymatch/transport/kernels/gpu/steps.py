@@ -11,6 +11,7 @@ import triton
 import triton.language as tl
 
 SMALLEST = 32  # the shortest vector: a warp's width
+SIGN, LARGEST = tl.constexpr(-(2**31)), tl.constexpr(2**31 - 1)  # of whole numbers of 32 bits
 AT_ONCE = {32: 8, 64: 4, 128: 2, 256: 2}  # rows of each length that a pass over a matrix reads at the same time
 
 
@@ -19,8 +20,12 @@ def least(x: tl.tensor) -> tl.tensor:
     """The smallest of numbers that are not negative; such floats have the order of their bits."""
     if x.dtype == tl.float32:
         found = tl.min(x.to(tl.int32, bitcast=True), axis=0).to(tl.float32, bitcast=True)
-    else:
-        found = tl.min(x, axis=0)
+    else:  # the upper half decides, then the lower, whose highest bit is no sign
+        bits = x.to(tl.int64, bitcast=True)
+        upper = (bits >> 32).to(tl.int32)
+        top = tl.min(upper, axis=0)
+        lower = tl.min(tl.where(upper == top, bits.to(tl.int32) ^ SIGN, LARGEST), axis=0) ^ SIGN
+        found = ((top.to(tl.int64) << 32) | (lower.to(tl.int64) & 0xFFFFFFFF)).to(tl.float64, bitcast=True)
     return found
 
 
