@@ -1,9 +1,14 @@
 """Set-up that every test relies on."""
 
+import os
 from pathlib import Path
 
 import hypothesis
 import pytest
+import torch
+
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"  # kernels for GPUs run as Python; to be said before Triton is imported
 
 import whymatch
 

@@ -107,7 +107,7 @@ print(wm.path(cost.detach()).partner.tolist())
 
 
 def test_without_numba_and_the_packages_of_the_command_the_answers_are_the_same() -> None:
-    hidden = ("numba", "llvmlite", "rich", "typer", "entmax", "jinja2", "sentencex", "tensorboard")
+    hidden = ("numba", "llvmlite", "triton", "rich", "typer", "entmax", "jinja2", "sentencex", "tensorboard")
     answers = [
         subprocess.run(
             [sys.executable, "-c", WITHOUT.format(hidden=names)], check=True, capture_output=True, text=True

@@ -81,25 +81,81 @@ class Batch:
         return tensors
 
 
-def as_batch(cost: Any, sizes: Any = None) -> Batch:
-    """Checks what the caller gave: a matrix (n, m), or a batch (batch, n, m) with sizes (batch, 2) if it is ragged."""
+@dataclass(frozen=True)
+class DeviceBatch:
+    """The same on a GPU, where everything stays: sizes (batch, 2) there too, none if nothing is padding."""
+
+    cost: Tensor
+    sizes: Tensor | None
+    single: bool
+
+    def values(self) -> Tensor:
+        """The costs, one after the other in memory."""
+        return self.cost.detach().contiguous()
+
+    def spans(self) -> Tensor:
+        """(batch, 2) how many spans there are on either side, within the bounds of the costs."""
+        _, n, m = self.cost.shape
+        most = torch.stack([torch.full((len(self.cost),), size, device=self.cost.device) for size in (n, m)], dim=1)
+        return most if self.sizes is None else torch.minimum(self.sizes.long().clamp(min=0), most)
+
+    def refuse(self, constraint: Constraint, status: Tensor) -> None:
+        """Raises for the first problem that is not ok. Waits for the GPU."""
+        Batch(self.cost, self.spans().cpu().numpy(), self.single).refuse(constraint, status.cpu().numpy())
+
+    def give_back(self, *results: Tensor) -> list[Tensor]:
+        """Tensors without the batch dimension if there was none."""
+        typed = [result.to(self.cost.dtype) if result.is_floating_point() else result for result in results]
+        return [result[0] if self.single else result for result in typed]
+
+
+def as_costs(cost: Any) -> tuple[Tensor, bool]:
+    """Checks the costs: (batch, n, m), and whether they were a single matrix."""
     cost = numbers("Costs", cost, "Put matrices of different sizes together with pad.")
-    single = cost.ndim == 2
     if cost.ndim not in (2, 3):
         raise ValueError(f"Costs must be one matrix (n, m) or a batch (batch, n, m), got shape {tuple(cost.shape)}.")
-    if single:
-        cost = cost[None]
+    return (cost[None], True) if cost.ndim == 2 else (cost, False)
+
+
+def as_device_batch(cost: Any, sizes: Any = None) -> DeviceBatch:
+    """Checks what the caller gave, without waiting for the GPU: sizes that are there already are taken as they are.
+
+    The kernels cut them to the costs.
+    """
+    if not isinstance(sizes, Tensor) or sizes.device != cost.device:
+        batch = as_batch(cost, sizes)
+        moved = None if sizes is None else torch.from_numpy(batch.sizes).to(batch.cost.device, non_blocking=True)
+        return DeviceBatch(batch.cost, moved, batch.single)
+    costs, single = as_costs(cost)
+    sizes = whole_sizes(sizes)
+    sizes = sizes[None] if single else sizes
+    check_shape(costs, sizes)
+    return DeviceBatch(costs, sizes.contiguous(), single)
+
+
+def whole_sizes(sizes: Tensor) -> Tensor:
+    if sizes.is_floating_point() or sizes.is_complex() or sizes.dtype == torch.bool:
+        raise TypeError(f"Sizes must be whole numbers, got {sizes.dtype}.")
+    return sizes
+
+
+def check_shape(cost: Tensor, sizes: Tensor | np.ndarray) -> None:
+    if tuple(sizes.shape) != (len(cost), 2):
+        shape = f"shape ({len(cost)}, 2), got {tuple(sizes.shape)}."
+        raise ValueError(f"Sizes must be (left, right) for each problem, {shape}")
+
+
+def as_batch(cost: Any, sizes: Any = None) -> Batch:
+    """Checks what the caller gave: a matrix (n, m), or a batch (batch, n, m) with sizes (batch, 2) if it is ragged."""
+    cost, single = as_costs(cost)
     shape = np.array(cost.shape[1:], dtype=np.int64)
     if sizes is None:
         return Batch(cost, np.tile(shape, (len(cost), 1)), single)
-    sizes = torch.as_tensor(sizes).cpu()
-    if sizes.is_floating_point() or sizes.is_complex() or sizes.dtype == torch.bool:
-        raise TypeError(f"Sizes must be whole numbers, got {sizes.dtype}.")
+    sizes = whole_sizes(torch.as_tensor(sizes).cpu())
     sizes = np.ascontiguousarray(sizes.to(torch.int64).numpy())
     if single:
         sizes = sizes[None]
-    if sizes.shape != (len(cost), 2):
-        raise ValueError(f"Sizes must be (left, right) for each problem, shape ({len(cost)}, 2), got {sizes.shape}.")
+    check_shape(cost, sizes)
     wrong = np.flatnonzero(((sizes < 0) | (sizes > shape)).any(axis=1))
     if len(wrong):
         b = int(wrong[0])

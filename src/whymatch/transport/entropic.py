@@ -6,13 +6,15 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from whymatch.transport.batch import Batch
-from whymatch.transport.constraints import Constraint
-from whymatch.transport.gradients import Smooth
+from whymatch.transport.batch import Batch, DeviceBatch
+from whymatch.transport.constraints import Constraint, UpTo
+from whymatch.transport.gradients import DeviceSmooth, Smooth
 from whymatch.transport.kernels.cpu.scaling import solve_smooth
 from whymatch.transport.kernels.threads import spread
-from whymatch.transport.reservoirs import reservoirs
+from whymatch.transport.reservoirs import device_reservoirs, reservoirs
 from whymatch.transport.solution import Status
 
 
@@ -31,14 +33,14 @@ class Temperature:
 class EntropicPlans(NamedTuple):
     """The plans (batch, 1 + n, 1 + m) of the transport problem with its reservoirs, and how they came about."""
 
-    plan: np.ndarray
-    placed: np.ndarray  # (batch, n, m), with its masses in place and in their own unit
-    share: np.ndarray
-    epsilon: np.ndarray
-    value: np.ndarray
-    error: np.ndarray
-    iterations: np.ndarray
-    status: np.ndarray
+    plan: Any  # arrays on the CPU, tensors on a GPU
+    placed: Any  # (batch, n, m), with its masses in place and in their own unit
+    share: Any
+    epsilon: Any
+    value: Any
+    error: Any
+    iterations: Any
+    status: Any
 
     def drop(self, which: np.ndarray) -> None:
         """Marks problems that turn out to have no plan."""
@@ -72,10 +74,67 @@ def entropic_plans(
     )
 
 
+def device_plans(
+    batch: DeviceBatch,
+    constraint: Constraint,
+    temperature: Temperature,
+    mass: tuple[Any, Any] | None,
+    tolerance: float = 1e-6,
+    max_iterations: int = 10_000,
+) -> EntropicPlans:
+    """The same on a GPU, without waiting for it."""
+    from whymatch.transport.kernels.gpu.scaling import entropic
+
+    costs = batch.values()
+    masses = device_reservoirs(batch, constraint, mass)
+    wrong = Status.INVALID if mass is not None else Status.INFEASIBLE
+    status = torch.where(masses.valid, int(Status.OK), int(wrong))
+    epsilon = torch.full_like(masses.share, temperature.epsilon)
+    below = constraint.below if isinstance(constraint, UpTo) else None
+    plan, error, iterations = entropic(
+        costs, batch.spans(), below, masses.left, masses.right, epsilon, status,
+        temperature.relative, tolerance, max_iterations,
+    )  # fmt: skip
+    target = None if isinstance(constraint, UpTo) else masses.target
+    placed = into_place(plan[:, 1:, 1:], masses.left[:, 1:], masses.right[:, 1:], target, costs < torch.inf)
+    placed = placed * masses.share[:, None, None]
+    zero = 0.0 if below is None else costs.new_full((), below)
+    value = ((costs.double() - zero).masked_fill(placed == 0, 0) * placed).sum(dim=(1, 2))
+    value = torch.where(status == Status.OK, value, torch.nan)
+    return EntropicPlans(plan, placed, masses.share, epsilon, value, error, iterations, status)
+
+
+def into_place(plan: Tensor, left: Tensor, right: Tensor, target: Tensor | None, allowed: Tensor) -> Tensor:
+    """Makes `plan` move no more than it may, and `target` in all: cuts, then adds what is missing.
+
+    What is missing goes to pairs in proportion to the room that both their spans have left, but not to forbidden pairs.
+    """
+    rows = plan.sum(dim=2)
+    plan = plan * torch.where(rows > left, left / rows, 1.0)[:, :, None]
+    columns = plan.sum(dim=1)
+    plan = plan * torch.where(columns > right, right / columns, 1.0)[:, None, :]
+    if target is None:
+        return plan
+    total = plan.sum(dim=(1, 2))
+    plan = plan * torch.where(total > target, target / total, 1.0)[:, None, None]
+    rows, columns = (left - plan.sum(dim=2)).clamp(min=0), (right - plan.sum(dim=1)).clamp(min=0)
+    missing = (target - plan.sum(dim=(1, 2))).clamp(min=0)
+    room = rows.sum(dim=1) * columns.sum(dim=1)
+    more = torch.where(room > 0, missing / room, 0.0)[:, None, None] * rows[:, :, None] * columns[:, None, :]
+    return plan + more * (allowed & (plan.sum(dim=(1, 2)) > 0)[:, None, None])
+
+
 def smooth_plans(
-    batch: Batch, constraint: Constraint, temperature: Temperature, mass: tuple[Any, Any] | None, solved: np.ndarray
-) -> Smooth:
+    batch: Batch | DeviceBatch,
+    constraint: Constraint,
+    temperature: Temperature,
+    mass: tuple[Any, Any] | None,
+    solved: Any,
+) -> Smooth | DeviceSmooth:
     """What the implicit rule needs to differentiate exact plans, for the problems that were solved."""
+    if isinstance(batch, DeviceBatch):
+        there = device_plans(batch, constraint, temperature, mass)
+        return DeviceSmooth(torch.where(solved[:, None, None], there.plan, 0.0), there.epsilon, there.share)
     done = entropic_plans(batch, constraint, temperature, mass)
     done.plan[~solved] = 0.0
     return Smooth(done.plan, done.epsilon, done.share)

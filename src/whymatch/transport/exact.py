@@ -1,18 +1,20 @@
 """Optimal plans under a constraint, each with a proof of optimality."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from whymatch.transport.batch import as_batch
+from whymatch.transport.batch import Batch, DeviceBatch, as_batch, as_device_batch
 from whymatch.transport.constraints import MANY, Balanced, Constraint, Exactly, OneTo, UpTo, check_constraint
 from whymatch.transport.entropic import Temperature, smooth_plans
 from whymatch.transport.gradients import envelope, implicit
+from whymatch.transport.kernels import gpu
 from whymatch.transport.kernels.cpu.batches import EXACTLY, ONE_TO, UP_TO, solve_links, solve_masses
 from whymatch.transport.kernels.threads import spread
-from whymatch.transport.masses import even, given
+from whymatch.transport.masses import device_units, even, given
 from whymatch.transport.solution import Solution, Status
 
 RULES = {OneTo: ONE_TO, UpTo: UP_TO, Exactly: EXACTLY}
@@ -36,9 +38,39 @@ def solve(
     The solution's cost is the optimised objective: <cost, plan>, and <cost - below, plan> for `UpTo`. It can be
     differentiated with respect to the costs. The plan is constant almost everywhere; with `smooth` it has the
     derivative that the entropic plan of that temperature has.
+
+    Costs on a GPU are solved there in their own precision, up to 256 spans on a side and if Triton is installed, and
+    nothing waits for the GPU unless `strict` does; give `sizes` there too. Others are solved on the CPU.
     """
     check_constraint(constraint, mass)
+    if gpu.on_gpu(cost):
+        there = as_device_batch(cost, sizes)
+        return finish(there, constraint, mass, smooth, strict, *on_device(there, constraint, mass))
     batch = as_batch(cost, sizes)
+    return finish(batch, constraint, mass, smooth, strict, *on_host(batch, constraint, mass))
+
+
+def on_device(
+    batch: DeviceBatch, constraint: Constraint, mass: tuple[Tensor, Tensor] | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Plans, costs, gaps and statuses by the kernels for GPUs."""
+    from whymatch.transport.kernels.gpu.balanced import optimal_flows
+    from whymatch.transport.kernels.gpu.launch import optimal_links
+
+    if isinstance(constraint, Balanced):
+        spans = batch.spans()
+        masses = device_units(batch, mass)
+        status = torch.where(spans.amin(dim=1) >= 1, int(Status.OK), int(Status.INFEASIBLE))
+        status = torch.where(masses.valid, status, int(Status.INVALID))
+        units = masses.supply, masses.demand, masses.unit, masses.crumb
+        return optimal_flows(batch.values(), spans, *units, status)
+    return optimal_links(batch.values(), constraint, batch.sizes)
+
+
+def on_host(
+    batch: Batch, constraint: Constraint, mass: tuple[Tensor, Tensor] | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The same by the kernels for CPUs."""
     costs = batch.values()
     plan = np.empty_like(costs)  # the kernels clear it
     value, gap = np.full((2, len(costs)), np.nan)
@@ -52,6 +84,14 @@ def solve(
         share = constraint.mass(batch.shorter, batch.longer)
         kernel = partial(solve_links, RULES[type(constraint)], min(constraint.k, MANY), batch.below(constraint))
         spread(kernel, batch.work, costs, batch.sizes, share, plan, value, gap, status)
+    return plan, value, gap, status
+
+
+def finish(
+    batch: Any, constraint: Constraint, mass: tuple[Tensor, Tensor] | None, smooth: Temperature | None,
+    strict: bool | None, plan: Any, value: Any, gap: Any, status: Any,
+) -> Solution:  # fmt: skip
+    """Raises where it should, and gives the results their gradients; on the device that the batch is on."""
     if strict or (strict is None and batch.single):
         batch.refuse(constraint, status)
     solution = Solution(*batch.give_back(plan, value, gap, status))

@@ -39,11 +39,19 @@ class Smooth(NamedTuple):
     share: np.ndarray
 
 
+class DeviceSmooth(NamedTuple):
+    """The same on a GPU."""
+
+    plan: Tensor
+    epsilon: Tensor
+    share: Tensor
+
+
 class Implicit(torch.autograd.Function):
     """A plan whose derivative is that of an entropic plan, which is asked for only when it is needed."""
 
     @staticmethod
-    def forward(ctx: Any, costs: Tensor, plan: Tensor, entropic: Callable[[], Smooth]) -> Tensor:
+    def forward(ctx: Any, costs: Tensor, plan: Tensor, entropic: Callable[[], Smooth | DeviceSmooth]) -> Tensor:
         ctx.save_for_backward(costs)  # so that torch notices when they change before the entropic plan is asked for
         ctx.entropic = entropic
         return plan.clone()
@@ -54,12 +62,18 @@ class Implicit(torch.autograd.Function):
         _ = ctx.saved_tensors
         (gradient,) = gradients
         single = gradient.ndim == 2
-        wanted = gradient.cpu().double()
-        result = pull_back(wanted[None] if single else wanted, ctx.entropic()).to(gradient)
+        smooth = ctx.entropic()
+        if isinstance(smooth, DeviceSmooth):
+            from whymatch.transport.kernels.gpu.backward import pull_back_there
+
+            result = pull_back_there(gradient[None] if single else gradient, *smooth)
+        else:
+            wanted = gradient.cpu().double()
+            result = pull_back(wanted[None] if single else wanted, smooth).to(gradient)
         return result[0] if single else result, None, None
 
 
-def implicit(costs: Tensor, plan: Tensor, entropic: Callable[[], Smooth]) -> Tensor:
+def implicit(costs: Tensor, plan: Tensor, entropic: Callable[[], Smooth | DeviceSmooth]) -> Tensor:
     """`plan`, with the gradient of an entropic plan towards `costs`."""
     result: Tensor = Implicit.apply(costs, plan, entropic)  # type: ignore[no-untyped-call]
     return result

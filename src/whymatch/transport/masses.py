@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from whymatch.transport.batch import Batch, numbers
+from whymatch.transport.batch import Batch, DeviceBatch, numbers
 
 GRID = 2.0**50  # given masses are rounded to the total divided by this
 TINY = 1e-280  # a total whose units can still be told from 0
@@ -15,11 +16,11 @@ AGREE = 1e-5  # totals that differ by less than this share are taken as equal
 class Masses(NamedTuple):
     """Units on each side, what a unit weighs, and whether the masses of a problem make sense."""
 
-    supply: np.ndarray
-    demand: np.ndarray
-    unit: np.ndarray
-    crumb: np.ndarray  # a link of this many units or less comes from rounding
-    valid: np.ndarray
+    supply: Any  # arrays on the CPU, tensors on a GPU
+    demand: Any
+    unit: Any
+    crumb: Any  # a link of this many units or less comes from rounding
+    valid: Any
 
 
 def even(batch: Batch) -> Masses:
@@ -80,3 +81,47 @@ def whole(masses: np.ndarray, totals: np.ndarray, grid: np.ndarray, valid: np.nd
         rest = np.where(valid, grid, 0).astype(np.int64) - units.sum(axis=1)
         units[np.arange(len(units)), units.argmax(axis=1)] += rest
     return units
+
+
+def device_units(batch: DeviceBatch, mass: tuple[Any, Any] | None) -> Masses:
+    """The same units on a GPU, without waiting for it."""
+    spans = batch.spans()
+    n, m = spans.unbind(dim=1)
+    if mass is None:
+        step = torch.gcd(n, m).clamp(min=1)
+        supply, demand = (m // step)[:, None].expand(-1, batch.cost.shape[1]), (n // step)[:, None]
+        demand = demand.expand(-1, batch.cost.shape[2])
+        unit = step / (n * m).clamp(min=1).double()
+        return Masses(supply.contiguous(), demand.contiguous(), unit, torch.zeros_like(n), torch.ones_like(n).bool())
+    sides, totals, valid = device_masses(batch, mass)
+    counts = (totals[0] == totals[1]) & (totals[0] <= GRID)  # whole numbers are units already
+    for masses in sides:
+        counts &= (masses == masses.floor()).all(dim=1)
+    grid = torch.where(valid, torch.where(counts, totals[0], GRID), 0.0)
+    units = []
+    for masses, of_side in zip(sides, totals, strict=True):
+        whole_units = torch.where(valid[:, None], masses / of_side[:, None] * grid[:, None], 0.0).round().long()
+        rest = grid.long() - whole_units.sum(dim=1)
+        largest = whole_units.argmax(dim=1, keepdim=True)
+        units.append(whole_units.scatter_add(1, largest, rest[:, None]))
+    unit, crumb = torch.where(counts, 1.0, totals[0] / GRID), torch.where(counts, 0, n + m)
+    return Masses(units[0], units[1], unit, crumb, valid)
+
+
+def device_masses(batch: DeviceBatch, mass: tuple[Any, Any]) -> tuple[list[Tensor], Tensor, Tensor]:
+    """The caller's masses on a GPU, nothing on the padding; their totals, and which problems' make sense."""
+    sides = []
+    for side, given_mass in enumerate(mass):
+        masses = given_mass if isinstance(given_mass, Tensor) else np.asarray(given_mass, dtype=float)
+        values = numbers("Masses", masses).detach().to(batch.cost.device, torch.float64)
+        count, spans = len(batch.cost), batch.cost.shape[1 + side]
+        expected = (spans,) if batch.single else (count, spans)
+        if values.shape != expected:
+            name = ("left", "right")[side]
+            raise ValueError(f"The {name} mass must have shape {expected} for these costs, got {tuple(values.shape)}.")
+        inside = torch.arange(spans, device=values.device) < batch.spans()[:, side, None]
+        sides.append(torch.where(inside, values.reshape(count, spans), 0.0))
+    totals = torch.stack([values.sum(dim=1) for values in sides])
+    low, high = totals.amin(dim=0), totals.amax(dim=0)
+    valid = (low > TINY) & (high < torch.inf) & (low >= high * (1 - AGREE))
+    return sides, totals, valid & (sides[0] >= 0).all(dim=1) & (sides[1] >= 0).all(dim=1)

@@ -3,8 +3,9 @@
 import numpy as np
 from torch import Tensor
 
-from whymatch.transport.batch import as_batch
+from whymatch.transport.batch import DeviceBatch, as_batch, as_device_batch
 from whymatch.transport.constraints import Exactly
+from whymatch.transport.kernels import gpu
 from whymatch.transport.kernels.cpu.batches import solve_path
 from whymatch.transport.kernels.threads import spread
 from whymatch.transport.solution import Path, Status
@@ -16,6 +17,8 @@ def path(cost: Tensor, max_k: int | None = None, *, sizes: Tensor | None = None)
     What each further link adds never falls: a bend in `path(cost).increments` is a good k. The links may change from k
     to k + 1. A k that a problem has no links for costs +inf; a single matrix with NaN or -inf raises.
     """
+    if gpu.on_gpu(cost):
+        return on_device(as_device_batch(cost, sizes), max_k)
     batch = as_batch(cost, sizes)
     max_k = Exactly(max_k).k if max_k is not None else int(batch.shorter.max(initial=0))
     count, n, _ = batch.cost.shape
@@ -28,3 +31,14 @@ def path(cost: Tensor, max_k: int | None = None, *, sizes: Tensor | None = None)
     if batch.single and (status == Status.INVALID).any():
         raise ValueError(batch.bad_cost(0))
     return Path(*batch.give_back(value, increments, partner, gap, status))
+
+
+def on_device(batch: DeviceBatch, max_k: int | None) -> Path:
+    """The same on a GPU. Without a `max_k` it is what the padded costs have room for, since sizes stay there."""
+    from whymatch.transport.kernels.gpu.launch import every_k
+
+    max_k = Exactly(max_k).k if max_k is not None else min(batch.cost.shape[1:])
+    results = Path(*every_k(batch.values(), max_k, batch.sizes))
+    if batch.single and (results.status == Status.INVALID).any():
+        batch.refuse(Exactly(1), results.status[:, 0])
+    return Path(*batch.give_back(*results))

@@ -7,10 +7,11 @@ one reservoir of mass d. The entropic plan is the same.
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
-from whymatch.transport.batch import Batch
-from whymatch.transport.constraints import Balanced, Constraint, UpTo
-from whymatch.transport.masses import one_side, total, weigh
+from whymatch.transport.batch import Batch, DeviceBatch
+from whymatch.transport.constraints import MANY, Balanced, Constraint, OneTo, UpTo
+from whymatch.transport.masses import device_masses, one_side, total, weigh
 
 
 class Reservoirs(NamedTuple):
@@ -19,11 +20,11 @@ class Reservoirs(NamedTuple):
     Also how many of them move between spans (-1: any number), the mass of one, and whether they make sense.
     """
 
-    left: np.ndarray
-    right: np.ndarray
-    target: np.ndarray
-    share: np.ndarray
-    valid: np.ndarray
+    left: Any  # arrays on the CPU, tensors on a GPU
+    right: Any
+    target: Any
+    share: Any
+    valid: Any
 
 
 def reservoirs(batch: Batch, constraint: Constraint, mass: tuple[Any, Any] | None = None) -> Reservoirs:
@@ -49,3 +50,39 @@ def reservoirs(batch: Batch, constraint: Constraint, mass: tuple[Any, Any] | Non
     share = constraint.mass(batch.shorter, batch.longer)
     target = np.full(count, -1.0) if isinstance(constraint, UpTo) else 1 / share
     return Reservoirs(sides[0], sides[1], target, share, np.full(count, True))
+
+
+def device_reservoirs(batch: DeviceBatch, constraint: Constraint, mass: tuple[Any, Any] | None = None) -> Reservoirs:
+    """The same on a GPU; `valid` also says whether the sizes admit the constraint."""
+    spans = batch.spans()
+    inside = [
+        torch.arange(size, device=spans.device) < spans[:, i, None] for i, size in enumerate(batch.cost.shape[1:])
+    ]
+    shorter, longer = spans.amin(dim=1), spans.amax(dim=1)
+    if isinstance(constraint, Balanced):
+        masses = [there.double() / spans[:, side, None].clamp(min=1) for side, there in enumerate(inside)]
+        fits = shorter >= 1
+        if mass is not None:
+            masses, totals, fits = device_masses(batch, mass)
+            masses[1] = masses[1] * torch.where(fits, totals[0] / totals[1], 1.0)[:, None]
+        left, right = (torch.nn.functional.pad(side, (1, 0)) for side in masses)
+        return Reservoirs(left, right, left.sum(dim=1), torch.ones_like(left[:, 0]), fits)
+    k = min(constraint.k, MANY)
+    none = torch.zeros_like(longer)
+    if isinstance(constraint, OneTo):
+        replicas, beside, links = none + k, (longer - k * shorter, none), k * shorter
+        fits = (shorter >= 1) & (k <= longer // shorter.clamp(min=1))
+    elif isinstance(constraint, UpTo):
+        replicas, links, fits = longer.clamp(max=k), torch.minimum(k * shorter, longer), shorter >= 0
+        beside = longer, replicas * shorter
+    else:
+        replicas, beside, links, fits = none + 1, (longer - k, shorter - k), none + k, k <= shorter
+    sides = []
+    for side, there in enumerate(inside):
+        is_shorter = spans[:, side] < spans[:, 1 - side] + (side == 0)  # the left one where both are equal
+        reservoir = torch.where(is_shorter, *beside).clamp(min=0)
+        of_spans = there * torch.where(is_shorter, replicas, 1)[:, None]
+        sides.append(torch.cat([reservoir[:, None], of_spans], dim=1).double())
+    links = links.clamp(min=1).double()
+    target = torch.full_like(links, -1.0) if isinstance(constraint, UpTo) else links
+    return Reservoirs(sides[0], sides[1], target, 1 / links, fits)

@@ -1,7 +1,9 @@
-"""The simple recurrent unit (Lei et al., 2018), in plain torch: all products first, then a light loop over time."""
+"""The simple recurrent unit (Lei et al., 2018): all products first, then a light loop over time."""
 
 import torch
 from torch import Tensor, nn
+
+from whymatch.text.encoders.recurrence import recurrence
 
 
 class Direction(nn.Module):
@@ -28,16 +30,7 @@ class Direction(nn.Module):
         products = self.weight(inputs).split(self.hidden, dim=-1)
         candidate, forget, reset = products[:3]
         highway = inputs if self.same_size else products[3]
-        forget_gate, reset_gate = self.gates.chunk(2)
-        forget_bias, reset_bias = self.bias.chunk(2)
-        state = torch.zeros_like(candidate[:, 0])
-        out = []
-        for t in range(inputs.shape[1]):
-            f = (forget[:, t] + forget_gate * state + forget_bias).sigmoid()
-            r = (reset[:, t] + reset_gate * state + reset_bias).sigmoid()
-            state = candidate[:, t] + f * (state - candidate[:, t])
-            out.append(highway[:, t] + r * (state - highway[:, t]))
-        return torch.stack(out, dim=1)
+        return recurrence(candidate, forget, reset, highway, self.gates, self.bias)
 
 
 class SRU(nn.Module):

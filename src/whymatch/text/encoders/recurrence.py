@@ -1,0 +1,34 @@
+"""The simple recurrent unit's light loop over time: a kernel on a GPU, a plain loop elsewhere."""
+
+from importlib.util import find_spec
+
+import torch
+from torch import Tensor
+
+
+def recurrence(
+    candidate: Tensor, forget: Tensor, reset: Tensor, highway: Tensor, gates: Tensor, bias: Tensor
+) -> Tensor:
+    """States (batch, time, hidden) from four inputs of that shape; gates and bias (2 · hidden): forget, then reset."""
+    if candidate.is_cuda and candidate.shape[1] and find_spec("triton"):
+        from whymatch.transport.kernels.gpu.recurrence import Recurrence
+
+        result: Tensor = Recurrence.apply(candidate, forget, reset, highway, gates, bias)  # type: ignore[no-untyped-call]
+        return result
+    return step_by_step(candidate, forget, reset, highway, gates, bias)
+
+
+def step_by_step(
+    candidate: Tensor, forget: Tensor, reset: Tensor, highway: Tensor, gates: Tensor, bias: Tensor
+) -> Tensor:
+    """The same as torch operations."""
+    forget_gate, reset_gate = gates.chunk(2)
+    forget_bias, reset_bias = bias.chunk(2)
+    state = torch.zeros_like(candidate[:, 0])
+    out = []
+    for t in range(candidate.shape[1]):
+        f = (forget[:, t] + forget_gate * state + forget_bias).sigmoid()
+        r = (reset[:, t] + reset_gate * state + reset_bias).sigmoid()
+        state = candidate[:, t] + f * (state - candidate[:, t])
+        out.append(highway[:, t] + r * (state - highway[:, t]))
+    return torch.stack(out, dim=1)

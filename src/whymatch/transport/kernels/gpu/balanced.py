@@ -1,0 +1,129 @@
+"""`Balanced()` on the GPU: each program reads one problem, solves it, certifies it and writes it out."""
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from whymatch.transport.kernels.gpu import device_of
+from whymatch.transport.kernels.gpu.batches import INFEASIBLE, INVALID, OK
+from whymatch.transport.kernels.gpu.flows import transport, untangle
+from whymatch.transport.kernels.gpu.launch import shape, working_type
+from whymatch.transport.kernels.gpu.steps import at, measure, one_row
+
+
+@triton.jit
+def bound_masses(
+    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
+    below: tl.tensor, low: tl.tensor, scale: tl.tensor, sent: tl.tensor, taken: tl.tensor, v: tl.tensor,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+) -> tl.tensor:  # fmt: skip
+    """A lower bound on the cost, whatever the columns' prices: every column takes all it can."""
+    rows, columns = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
+    v = v.to(tl.float64)
+    total = tl.sum(taken.to(tl.float64) * v, axis=0)
+    i = tl.full((), 0, tl.int32)
+    while i < n:
+        c = one_row(costs, i, across, along, columns, m, below, low, scale, tl.float64)
+        units = at(sent, rows, i).to(tl.float64)
+        price = tl.min(tl.where(columns < m, c - v, float("inf")), axis=0)
+        total += tl.where(units > 0, units * price, 0.0)
+        i += 1
+    return total
+
+
+@triton.jit
+def write_flow(
+    costs: tl.tensor, flow: tl.tensor, plan: tl.tensor, wide: tl.tensor, n: tl.tensor, m: tl.tensor,
+    low: tl.tensor, scale: tl.tensor, unit: tl.tensor, crumb: tl.tensor, turned: tl.tensor,
+    N: tl.tensor, M: tl.tensor, SIDE: tl.constexpr, REAL: tl.constexpr,
+) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
+    """Writes every entry of a plan once, and returns what it costs, and what its units cost above the smallest cost.
+
+    Links of `crumb` units or less come from rounding the masses, and are dropped.
+    """
+    spans = tl.arange(0, SIDE)
+    total, above = tl.full((), 0.0, tl.float64), tl.full((), 0.0, tl.float64)
+    left = tl.full((), 0, tl.int32)
+    while left < N:
+        last = tl.where(left < tl.where(turned, m, n), tl.where(turned, n, m), 0)
+        place = tl.where(turned, left * wide + spans, spans * wide + left)
+        units = tl.load(flow + place, mask=spans < last, other=0)
+        x = tl.load(costs + left * M + spans, mask=(spans < last) & (units > 0), other=0.0).to(tl.float64)
+        mass = tl.where(units > crumb, units.to(tl.float64) * unit, 0.0)
+        tl.store(plan + left * M + spans, mass.to(REAL), mask=spans < M)
+        total += tl.sum(x * scale * mass, axis=0)
+        above += tl.sum(tl.where(units > 0, (x * scale - low) * units.to(tl.float64), 0.0), axis=0)
+        left += 1
+    return total, above
+
+
+@triton.jit(do_not_specialize=["N", "M"])
+def solve_masses(
+    costs: tl.tensor, sizes: tl.tensor, supply: tl.tensor, demand: tl.tensor, units: tl.tensor, crumbs: tl.tensor,
+    flow: tl.tensor, plan: tl.tensor, value: tl.tensor, gap: tl.tensor, status: tl.tensor, N: tl.tensor, M: tl.tensor,
+    HUGE: tl.constexpr, SHRINK: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr,
+    REAL: tl.constexpr,
+) -> None:  # fmt: skip
+    """`Balanced()` for each problem whose status is ok: as many units on the left as on the right.
+
+    Rows are the longer text's spans, which send: fewer paths break that way. `flow` comes in as zeros.
+    """
+    b = tl.program_id(0).to(tl.int64)
+    rows, columns = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
+    left, right = tl.load(sizes + 2 * b).to(tl.int32), tl.load(sizes + 2 * b + 1).to(tl.int32)
+    turned = left < right
+    n, m = tl.maximum(left, right), tl.minimum(left, right)
+    across, along = tl.where(turned, 1, M), tl.where(turned, M, 1)
+    wide = tl.maximum(N, M)
+    costs, flow, plan = costs + b * N * M, flow + b * N * M, plan + b * N * M
+    wanted = tl.load(status + b) == OK
+    n, m = tl.where(wanted, n, 0), tl.where(wanted, m, 0)
+    valid, low, large = measure(costs, across, along, n, m, HUGE, AT_ONCE, COLUMNS, REAL)
+    scale = tl.where(large, SHRINK, 1.0).to(REAL)
+    low = low * scale
+    below = tl.full((), float("inf"), REAL)
+    n, m = tl.where(valid, n, 0), tl.where(valid, m, 0)
+    of_left, of_right = supply + b * N, demand + b * M
+    from_left = tl.load(of_left + rows, mask=rows < tl.where(turned, 0, n), other=0)
+    from_right = tl.load(of_right + rows, mask=rows < tl.where(turned, n, 0), other=0)
+    to_left = tl.load(of_left + columns, mask=columns < tl.where(turned, m, 0), other=0)
+    to_right = tl.load(of_right + columns, mask=columns < tl.where(turned, 0, m), other=0)
+    sent, taken = from_left + from_right, to_left + to_right
+    v, possible = transport(
+        costs, across, along, n, m, below, low, scale, flow, wide, sent, taken, ROWS, COLUMNS, REAL
+    )  # fmt: skip
+    found = wanted & valid & (possible > 0)
+    n, m = tl.where(found, n, 0), tl.where(found, m, 0)
+    untangle(flow, wide, n, m, ROWS, COLUMNS)
+    unit, crumb = tl.load(units + b), tl.load(crumbs + b)
+    low, scale, below = low.to(tl.float64), scale.to(tl.float64), below.to(tl.float64)
+    total, above = write_flow(
+        costs, flow, plan, wide, n, m, low, scale, unit, crumb, turned, N, M, ROWS, REAL
+    )  # fmt: skip
+    least_cost = bound_masses(
+        costs, across, along, n, m, below, low, scale, sent, taken, v, ROWS, COLUMNS
+    )  # fmt: skip
+    tl.store(value + b, tl.where(found, total / scale, float("nan")))
+    tl.store(gap + b, tl.where(found, (above - least_cost) * unit / scale, float("nan")))
+    if wanted & (found == 0):
+        tl.store(status + b, tl.where(valid, INFEASIBLE, INVALID))
+
+
+def optimal_flows(
+    cost: Tensor, sizes: Tensor, supply: Tensor, demand: Tensor, unit: Tensor, crumb: Tensor, status: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Plans, costs and gaps for whole units of mass `unit`; changes `status` in place."""
+    count, n, m = cost.shape
+    plan, flow = torch.empty_like(cost), torch.zeros(cost.shape, dtype=torch.int64, device=cost.device)
+    value = torch.empty(count, dtype=working_type(cost), device=cost.device)
+    gap = torch.empty_like(value)  # on its own: where an address starts is part of what a kernel is compiled for
+    settings = shape(cost, sizes)
+    del settings["RAGGED"]
+    settings["ROWS"], settings["COLUMNS"] = settings["COLUMNS"], settings["ROWS"]  # here the longer side has the rows
+    if count:
+        with device_of(cost):
+            solve_masses[(count,)](
+                cost, sizes, supply, demand, unit, crumb, flow, plan, value, gap, status, n, m, **settings
+            )  # fmt: skip
+    return plan, value.to(cost.dtype), gap.to(cost.dtype), status

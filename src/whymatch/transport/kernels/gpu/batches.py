@@ -1,0 +1,235 @@
+"""The kernels for links: each program reads one problem, solves it, certifies it and writes it out.
+
+A problem sees only its own rows and columns, so that neither padding nor a neighbour can change its result by one bit.
+The certificate is computed in double precision, from the costs as they were given and the columns' prices alone: prices
+that single precision has rounded still give a bound that holds.
+"""
+
+import triton
+import triton.language as tl
+
+from whymatch.transport.kernels.gpu.links import assign, cheapest, one_more_link
+from whymatch.transport.kernels.gpu.steps import at, least, measure, one_row
+from whymatch.transport.solution import Status
+
+OK = tl.constexpr(int(Status.OK))
+INVALID = tl.constexpr(int(Status.INVALID))
+INFEASIBLE = tl.constexpr(int(Status.INFEASIBLE))
+ONE_TO, UP_TO, EXACTLY = tl.constexpr(0), tl.constexpr(1), tl.constexpr(2)
+
+
+@triton.jit
+def look(
+    sizes: tl.tensor, N: tl.tensor, M: tl.tensor, b: tl.tensor, RAGGED: tl.constexpr
+) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor, tl.tensor]:
+    """How problem b lies in memory: rows and columns, the strides between them, whether right spans are the rows."""
+    if RAGGED:
+        left = tl.load(sizes + 2 * b).to(tl.int32)
+        right = tl.load(sizes + 2 * b + 1).to(tl.int32)
+        left, right = tl.minimum(tl.maximum(left, 0), N), tl.minimum(tl.maximum(right, 0), M)
+    else:
+        left, right = N + 0, M + 0
+    turned = left > right
+    return (
+        tl.minimum(left, right), tl.maximum(left, right), tl.where(turned, 1, M), tl.where(turned, M, 1), turned,
+    )  # fmt: skip
+
+
+@triton.jit
+def bound(
+    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
+    below: tl.tensor, low: tl.tensor, scale: tl.tensor, v: tl.tensor, most: tl.tensor,
+    RULE: tl.constexpr, AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr,
+) -> tl.tensor:  # fmt: skip
+    """The sum over rows of what the cheapest column at prices v costs more than `most`, if a row may be left out: less.
+
+    With the sum of the prices, which are not positive, this bounds the cost of any links from below.
+    """
+    columns = tl.arange(0, COLUMNS)
+    total = tl.full((), 0.0, tl.float64)
+    start = tl.full((), 0, tl.int32)
+    while start < n:
+        for t in tl.static_range(AT_ONCE):
+            c = one_row(costs, tl.minimum(start + t, n - 1), across, along, columns, m, below, low, scale, tl.float64)
+            more = least(c - v) - most
+            if RULE != ONE_TO:
+                more = tl.where(more < 0, more, 0.0)
+            total += tl.where(start + t < n, more, 0.0)
+        start += AT_ONCE
+    return total
+
+
+@triton.jit
+def sum_up(
+    costs: tl.tensor, across: tl.tensor, along: tl.tensor, owner: tl.tensor, scale: tl.tensor, COLUMNS: tl.constexpr
+) -> tl.tensor:
+    """What all links cost together, in double precision and scaled."""
+    columns = tl.arange(0, COLUMNS)
+    x = tl.load(costs + owner * across + columns * along, mask=owner >= 0, other=0.0)
+    return tl.sum(x.to(tl.float64) * scale, axis=0)
+
+
+@triton.jit
+def write_plan(
+    plan: tl.tensor, owner: tl.tensor, share: tl.tensor, turned: tl.tensor, N: tl.tensor, M: tl.tensor,
+    COLUMNS: tl.constexpr,
+) -> None:  # fmt: skip
+    """Writes every entry of a plan once, along memory: `share` on links, else 0."""
+    columns = tl.arange(0, COLUMNS)
+    left = tl.full((), 0, tl.int32)
+    if turned:
+        while left < N:
+            partner = at(owner, columns, left)
+            tl.store(plan + left * M + columns, tl.where(columns == partner, share, 0.0), mask=columns < M)
+            left += 1
+    else:
+        while left < N:
+            tl.store(plan + left * M + columns, tl.where(owner == left, share, 0.0), mask=columns < M)
+            left += 1
+
+
+@triton.jit(do_not_specialize=["k", "N", "M"])
+def solve_links(
+    costs: tl.tensor, sizes: tl.tensor, limit: tl.tensor, plan: tl.tensor, value: tl.tensor, gap: tl.tensor,
+    status: tl.tensor, k: tl.tensor, N: tl.tensor, M: tl.tensor,
+    RULE: tl.constexpr, RAGGED: tl.constexpr, HUGE: tl.constexpr, SHRINK: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr,
+) -> None:  # fmt: skip
+    """`OneTo(k)`, `UpTo(k, below)` with `limit` pointing at below, or `Exactly(k)`; all links have the same mass."""
+    b = tl.program_id(0).to(tl.int64)
+    n, m, across, along, turned = look(sizes, N, M, b, RAGGED)
+    costs += b * N * M
+    valid, low, wide = measure(costs, across, along, n, m, HUGE, AT_ONCE, COLUMNS, REAL)
+    below = tl.full((), float("inf"), REAL)
+    ceiling = tl.full((), float("inf"), REAL)
+    if RULE == UP_TO:
+        below = tl.load(limit).to(REAL)
+        wide = wide | (tl.abs(below) > HUGE)
+    scale = tl.where(wide, SHRINK, 1.0).to(REAL)
+    low = low * scale
+    units = tl.minimum(k, m)  # no row can have more links than there are columns
+    if RULE == ONE_TO:
+        admitted = (n >= 1) & (k <= m // tl.maximum(n, 1))
+        links = units * n
+    elif RULE == UP_TO:
+        admitted = n >= 0
+        links = tl.minimum(units * n, m)
+        ceiling = tl.maximum(below * scale - low, 0.0)
+    else:
+        admitted = k <= n
+        links = k + 0
+    share = 1.0 / tl.maximum(links, 1).to(tl.float64)
+    n = tl.where(valid & admitted, n, 0)  # nothing to do
+    price = tl.full((), 0.0, REAL)
+    if RULE == EXACTLY:
+        owner, v, price, found = exactly(
+            costs, across, along, n, m, below, low, scale, k, ROWS, COLUMNS, AT_ONCE, REAL
+        )  # fmt: skip
+    else:
+        owner, v, found = assign(
+            costs, across, along, n, m, below, low, scale, ceiling, units, ROWS, COLUMNS, REAL
+        )  # fmt: skip
+    found = found & valid & admitted
+    owner = tl.where(found, owner, -1)
+    write_plan(plan + b * N * M, owner, share.to(REAL), turned, N, M, COLUMNS)
+    total, above = certify(
+        costs, across, along, n, m, below, low, scale, owner, v, price, units, share, RULE, AT_ONCE, COLUMNS
+    )  # fmt: skip
+    tl.store(value + b, tl.where(found, total, float("nan")))
+    tl.store(gap + b, tl.where(found, above, float("nan")))
+    tl.store(status + b, tl.where(found, OK, tl.where(valid, INFEASIBLE, INVALID)))
+
+
+@triton.jit
+def exactly(
+    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
+    below: tl.tensor, low: tl.tensor, scale: tl.tensor, k: tl.tensor,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr,
+) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
+    """The cheapest k links: owners, columns' prices, what the last one added, and whether there are so many."""
+    u, v = tl.zeros((ROWS,), REAL), tl.zeros((COLUMNS,), REAL)
+    owner, linked = tl.full((COLUMNS,), -1, tl.int32), tl.zeros((ROWS,), tl.int32)
+    near, near_row = cheapest(costs, across, along, n, m, below, low, scale, linked, ROWS, COLUMNS, AT_ONCE, REAL)
+    price = tl.full((), 0.0, REAL)
+    done = tl.full((), 0, tl.int32)
+    wanted = tl.where(n > 0, k, 0)
+    while (done < wanted) & (price < float("inf")):
+        price, u, v, owner, linked, near, near_row = one_more_link(
+            costs, across, along, n, m, below, low, scale, price, u, v, owner, linked, near, near_row,
+            ROWS, COLUMNS, AT_ONCE, REAL,
+        )  # fmt: skip
+        done += 1
+    return owner, v, price, price < float("inf")
+
+
+@triton.jit
+def certify(
+    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
+    below: tl.tensor, low: tl.tensor, scale: tl.tensor,
+    owner: tl.tensor, v: tl.tensor, price: tl.tensor, units: tl.tensor, share: tl.tensor,
+    RULE: tl.constexpr, AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr,
+) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
+    """The objective of links of mass `share`, and how far at most it lies above the optimum."""
+    below, low, scale = below.to(tl.float64), low.to(tl.float64), scale.to(tl.float64)
+    v = tl.where(v < 0, v, 0.0).to(tl.float64)  # a column may stay empty
+    links = tl.sum((owner >= 0).to(tl.int32), axis=0).to(tl.float64)
+    total = sum_up(costs, across, along, owner, scale, COLUMNS)
+    most = price.to(tl.float64)
+    if RULE == UP_TO:
+        most = below * scale - low
+    rest = bound(costs, across, along, n, m, below, low, scale, v, most, RULE, AT_ONCE, COLUMNS)
+    if RULE != EXACTLY:
+        rest *= units.to(tl.float64)
+    above = total - links * (low + most) - tl.sum(v, axis=0) - rest
+    if RULE == UP_TO:
+        total -= links * (below * scale)
+    return total * share / scale, above * share / scale
+
+
+@triton.jit(do_not_specialize=["K", "N", "M"])
+def solve_path(
+    costs: tl.tensor, sizes: tl.tensor, partner: tl.tensor, value: tl.tensor, increment: tl.tensor, gap: tl.tensor,
+    status: tl.tensor, K: tl.tensor, N: tl.tensor, M: tl.tensor,
+    RAGGED: tl.constexpr, HUGE: tl.constexpr, SHRINK: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr,
+) -> None:  # fmt: skip
+    """`Exactly(k)` for every k up to K, into arrays that say on entry that there are no k links."""
+    b = tl.program_id(0).to(tl.int64)
+    n, m, across, along, turned = look(sizes, N, M, b, RAGGED)
+    costs += b * N * M
+    columns = tl.arange(0, COLUMNS)
+    valid, low, wide = measure(costs, across, along, n, m, HUGE, AT_ONCE, COLUMNS, REAL)
+    scale = tl.where(wide, SHRINK, 1.0).to(REAL)
+    smallest = low
+    low = low * scale
+    below = tl.full((), float("inf"), REAL)
+    u, v = tl.zeros((ROWS,), REAL), tl.zeros((COLUMNS,), REAL)
+    owner, linked = tl.full((COLUMNS,), -1, tl.int32), tl.zeros((ROWS,), tl.int32)
+    near, near_row = cheapest(costs, across, along, n, m, below, low, scale, linked, ROWS, COLUMNS, AT_ONCE, REAL)
+    price = tl.full((), 0.0, REAL)
+    done = tl.full((), 0, tl.int32)
+    last = tl.where(valid, tl.minimum(n, K), 0)
+    one = tl.full((), 1.0, tl.float64)
+    while (done < last) & (price < float("inf")):
+        price, u, v, owner, linked, near, near_row = one_more_link(
+            costs, across, along, n, m, below, low, scale, price, u, v, owner, linked, near, near_row,
+            ROWS, COLUMNS, AT_ONCE, REAL,
+        )  # fmt: skip
+        if price < float("inf"):
+            here = b * K + done
+            left = tl.where(turned, columns, owner)
+            tl.store(partner + here * N + left, tl.where(turned, owner, columns), mask=owner >= 0)
+            total, above = certify(
+                costs, across, along, n, m, below, low, scale, owner, v, price, n, one, EXACTLY, AT_ONCE, COLUMNS
+            )  # fmt: skip
+            tl.store(value + here, total)
+            tl.store(increment + here, price / scale + smallest)
+            tl.store(gap + here, above)
+            tl.store(status + here, OK)
+        done += 1
+    if valid == 0:
+        while done < K:
+            tl.store(value + b * K + done, float("nan"))
+            tl.store(increment + b * K + done, float("nan"))
+            tl.store(status + b * K + done, INVALID)
+            done += 1

@@ -1,0 +1,52 @@
+"""Runs the kernels for GPUs: on a GPU where there is one, else in Triton's interpreter on the CPU."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from whymatch import Constraint, Path, Solution, path, sinkhorn, solve
+from whymatch.transport.kernels import gpu
+from whymatch.transport.sinkhorn import Entropic
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+@contextmanager
+def kernels() -> Iterator[None]:
+    """Within this, costs go to the kernels for GPUs, wherever they are."""
+    with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):  # the interpreter works in numpy
+        patch.setattr(gpu, "on_gpu", lambda cost: isinstance(cost, torch.Tensor) and gpu.fits(cost))
+        yield
+
+
+def back(results: Any) -> Any:
+    """Results on the CPU."""
+    return type(results)(*(result.cpu() for result in results))
+
+
+def solve_there(cost: torch.Tensor, constraint: Constraint, **options: Any) -> Solution:
+    with kernels():
+        return back(solve(cost.to(DEVICE), constraint, **moved(options)))
+
+
+def path_there(cost: torch.Tensor, max_k: int | None = None, **options: Any) -> Path:
+    with kernels():
+        return back(path(cost.to(DEVICE), max_k, **moved(options)))
+
+
+def moved(options: dict[str, Any]) -> dict[str, Any]:
+    def move(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(move(part) for part in value)
+        return value.to(DEVICE) if isinstance(value, torch.Tensor) else value
+
+    return {name: move(value) for name, value in options.items()}
+
+
+def sinkhorn_there(cost: torch.Tensor, constraint: Constraint, *options: Any, **named: Any) -> Entropic:
+    with kernels():
+        return back(sinkhorn(cost.to(DEVICE), constraint, *options, **moved(named)))
