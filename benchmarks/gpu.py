@@ -1,7 +1,8 @@
 """Exact alignment on a GPU beside softmax attention, Sinkhorn and peers: the same costs, in one run.
 
     python -m benchmarks.gpu              # the table
-    python -m benchmarks.gpu growth       # from 8 to 256 spans, from 1 to 100,000 pairs
+    python -m benchmarks.gpu memory       # what a loss through the plan keeps
+    python -m benchmarks.gpu product      # what computing the costs in the same kernel could save
     python -m benchmarks.gpu warps        # how many warps a program should have
 
 Costs are cosine distances of random unit vectors (64 dimensions), single precision, on the GPU before the clock starts.
@@ -149,15 +150,43 @@ def compare() -> list[list[str]]:
     return rows
 
 
-def growth() -> list[list[str]]:
+def product() -> list[list[str]]:
+    """What there is to gain from computing costs and plans in one kernel, which would not write the costs."""
     rows = []
-    for side, count in [(s, 1024) for s in (8, 16, 32, 64, 128, 256)] + [(32, 10**p) for p in range(6)]:
-        cost = costs(side, count)
-        base = timed(partial(attention, cost))
-        for constraint in (OneTo(1), Exactly(4)):
-            time = timed(partial(solve, cost, constraint))
-            cells = [f"{side}×{side}", f"{count:,}", repr(constraint), f"{time:.1f}", f"{time / count:.4f}"]
-            rows.append([*cells, f"{time / base:.2f}×", ""])
+    for side, count in SIZES:
+        x, y = (torch.nn.functional.normalize(torch.randn(count, side, 64, device="cuda"), dim=2) for _ in range(2))
+        cost = 1 - x @ y.mT
+        alone = timed(partial(solve, cost, Exactly(4)))
+        times = {
+            "product, 64 dimensions": timed(partial(torch.bmm, x, y.mT)),
+            "Exactly(k=4) of given costs": alone,
+            "both": timed(lambda x=x, y=y: solve(1 - x @ y.mT, Exactly(4))),  # type: ignore[misc]
+            "writing the costs and reading them": timed(partial(torch.empty_like(cost).copy_, cost)),
+        }
+        for name, time in times.items():
+            rows.append([f"{side}×{side}", f"{count:,}", name, f"{time:.1f}", f"{time / count:.4f}", "", ""])
+    return rows
+
+
+def memory() -> list[list[str]]:
+    """What a loss through the plan adds to the peak of the memory, forward and backward."""
+    rows = []
+    for side, count in SIZES[:4]:
+        cost = costs(side, count).requires_grad_()
+        ways: dict[str, Callable[[Tensor], Tensor]] = {
+            "smooth": lambda cost: solve(cost, Exactly(4), smooth=Temperature(0.1), strict=False).plan,
+            "unrolled, 280 iterations": lambda cost: unrolled(cost, Exactly(4), EPSILON, iterations=STAGE),
+        }
+        for name, plan in ways.items():
+            for _ in range(2):
+                cost.grad = None
+                torch.cuda.synchronize()
+                torch.cuda.reset_peak_memory_stats()
+                before = torch.cuda.memory_allocated()
+                torch.autograd.backward(plan(cost).square().sum())
+                torch.cuda.synchronize()
+                peak = torch.cuda.max_memory_allocated() - before
+            rows.append([f"{side}×{side}", f"{count:,}", name, "", "", "", f"{peak / 2**20:.1f} MiB"])
     return rows
 
 
@@ -183,7 +212,8 @@ def main() -> None:
     import triton
 
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, Triton {triton.__version__}, single precision\n")
-    rows = {"growth": growth, "warps": warps}.get(sys.argv[1] if len(sys.argv) > 1 else "", compare)()
+    asked = sys.argv[1] if len(sys.argv) > 1 else ""
+    rows = {"warps": warps, "product": product, "memory": memory}.get(asked, compare)()
     print(table(["problems", "number", "what", "µs in all", "µs a problem", "of attention", ""], rows))
 
 

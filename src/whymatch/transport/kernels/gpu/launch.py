@@ -15,7 +15,7 @@ from whymatch.transport.solution import Status
 
 RULES = {OneTo: ONE_TO.value, UpTo: UP_TO.value, Exactly: EXACTLY.value}
 ENOUGH = 2**20  # a k above this is as good as this
-WARPS = {32: 1, 64: 1, 128: 1, 256: 1}  # for vectors of each length; several warps would wait for each other
+WARPS = {32: 1, 64: 1, 128: 1, 256: 4}  # for vectors of each length (benchmarks.gpu warps): several have to wait
 
 
 def working_type(cost: Tensor) -> torch.dtype:
