@@ -140,7 +140,7 @@ def test_bad_runs_are_refused_in_words() -> None:
         Fitting[Planted](model, lambda some: hinge(model, some), lambda: 0.0).run([])
     with pytest.raises(ValueError, match="The loss is nan at step 1"):
         Fitting[Planted](model, lambda some: hinge(model, some) * torch.nan, lambda: 0.0).run(tasks)
-    with pytest.raises(ValueError, match="validation score is NaN"):
+    with pytest.raises(ValueError, match="validation score is nan"):
         Fitting[Planted](model, lambda some: hinge(model, some), lambda: float("nan")).run(tasks)
     with pytest.raises(ValueError, match=r"Schedule\(epochs=0\)"):
         Schedule(epochs=0)

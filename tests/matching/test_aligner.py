@@ -296,7 +296,7 @@ def test_an_encoder_that_loses_a_row_is_told() -> None:
 def test_parts_can_be_named(minilm: Path) -> None:
     assert wm.Aligner("word").order == wm.Aligner("word", cost="calibrated").order > 0
     assert wm.Aligner(cost="dot").cost is dot
-    assert wm.Aligner(encode=str(minilm)).encoder.name == str(minilm)
+    assert wm.Aligner(encode=str(minilm)).encoder.name == minilm.name
     with pytest.raises(ValueError, match="got 'nearness'"):
         wm.Aligner(cost="nearness")
 

@@ -97,11 +97,16 @@ def f1_of_means(sides: np.ndarray) -> float:
     return float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0
 
 
-def best_threshold(judged: Sequence[Judged], candidates: int = 100) -> float:
-    """The threshold on how strongly a token is selected above which the mean F1 is largest; -1 selects everything."""
+def best_threshold(judged: Sequence[Judged], candidates: int = 1000) -> float:
+    """The threshold on how strongly a token is selected above which the mean F1 is largest; -1 selects everything.
+
+    It is one of the scores, or of so many quantiles of them, closer to each other where little is selected.
+    """
     scores, gold = [one.scores for one in judged], [one.gold for one in judged]
-    values = np.concatenate([[-1.0], *scores])
-    tried = np.unique([-1.0, *np.quantile(values, np.linspace(0, 1, candidates, endpoint=False))])
+    tried = np.unique(np.concatenate([[-1.0], *scores]))
+    if len(tried) > candidates:
+        shares = [*np.linspace(0, 1, candidates // 2), *(1 - np.logspace(-2, -7, candidates // 2))]
+        tried = np.unique([-1.0, *np.quantile(np.concatenate(scores), shares)])
     total = np.zeros(len(tried))
     for values, marked in zip(scores, gold, strict=True):
         if marked:

@@ -1,7 +1,8 @@
 """The card of a model: what it is, what it was measured to do, and what to know before using it."""
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +26,31 @@ def write_card(folder: Path, results: Mapping[str, Any], data: str | Path, split
 
     A card that somebody has changed since stays as it is.
     """
-    file, name = folder / "evaluations.json", Path(data).resolve().name
-    known = [one for one in read_json(file) or [] if (one["data"], one["split"]) != (name, split)]
-    readme = folder / "README.md"
-    edited = readme.exists() and (not file.exists() or readme.read_text(encoding="utf-8") != card(folder))
-    write_whole(file, json.dumps([*known, {"data": name, "split": split, "results": dict(results)}], indent=1))
-    if not edited:
-        write_whole(readme, card(folder))
+    readme, file, name = folder / "README.md", folder / "evaluations.json", Path(data).resolve().name
+    known = read_json(file)
+    known = known if isinstance(known, dict) else {"card": None, "evaluations": []}
+    others = [one for one in known["evaluations"] if (one["data"], one["split"]) != (name, split)]
+    found = [*others, {"data": name, "split": split, "results": dict(results)}]
+    text = card(folder, found)
+    if readme.exists() and digest(readme.read_text(encoding="utf-8")) != known["card"]:
+        text = ""  # somebody's own
+    write_whole(file, json.dumps({"card": digest(text) if text else known["card"], "evaluations": found}, indent=1))
+    if text:
+        write_whole(readme, text)
 
 
-def card(folder: Path) -> str:
-    """The card as Markdown, from config.json, settings.json and evaluations.json."""
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def card(folder: Path, evaluations: Sequence[Mapping[str, Any]]) -> str:
+    """The card as Markdown, from config.json, settings.json and what was measured."""
     config = json.loads((folder / "config.json").read_text())
     settings = read_json(folder / "settings.json")
     kind, rule, encoder = config["kind"], config["rule"], config["encoder"]
     by_transport = rule["kind"] == "transport"
     method = in_words({**rule, "by_default": False}) if by_transport else f"{rule['normaliser']} attention"
-    faithful = IN_CONTEXT if in_context(encoder) else ALONE
+    faithful = IN_CONTEXT if config["contextual"] else ALONE
     lines = [
         "---", "library_name: whymatch", "---", "",
         f"# A {kind} of texts, with reasons", "",
@@ -52,7 +61,7 @@ def card(folder: Path) -> str:
         *(["", KNOWS] if MINILM in encoder_of(encoder) else []),
         *(["", VOCABULARY] if encoder["kind"] == "recurrent" else []),
     ]  # fmt: skip
-    for one in read_json(folder / "evaluations.json") or []:
+    for one in evaluations:
         lines += ["", f"## On {one['data']}, {one['split']}", "", "| | | 95% interval |", "|---|---|---|"]
         lines += [f"| {name} | {middle} | {ends} |" for name, middle, ends in rows(one["results"])]
     if settings is not None:
@@ -63,11 +72,6 @@ def card(folder: Path) -> str:
 def encoder_of(values: Mapping[str, Any]) -> str:
     base = values.get("base", values)
     return base.get("name") or f"{base['model']}, frozen, with a linear map"
-
-
-def in_context(encoder: Mapping[str, Any]) -> bool:
-    base = encoder.get("base", encoder)
-    return base["kind"] in ("word", "in context") or bool(base.get("in_context"))
 
 
 def rows(results: Mapping[str, Any]) -> list[tuple[str, str, str]]:

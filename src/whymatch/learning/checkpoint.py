@@ -29,9 +29,9 @@ def save_checkpoint(folder: Path, step: int, tensors: Mapping[str, Tensor], stat
         for file in draft.iterdir():
             with file.open("rb") as written:
                 os.fsync(written.fileno())
-    except OSError:
+    except OSError as error:
         shutil.rmtree(draft, ignore_errors=True)
-        raise
+        raise OSError(error.errno, f"{error.strerror}; the last checkpoint is kept", str(target)) from None
     shutil.rmtree(target, ignore_errors=True)
     draft.rename(target)
     for old in sorted(folder.glob("step-*"))[:-KEEP]:

@@ -180,8 +180,8 @@ class Fitting(Generic[Item]):
             with torch.no_grad(), self.processes.precision():
                 score = float(self.validate())
         score = self.processes.add(score)
-        if math.isnan(score):
-            raise ValueError("The validation score is NaN.")
+        if not math.isfinite(score):
+            raise ValueError(f"The validation score is {score}.")
         return score
 
     def note(self, values: dict[str, Any]) -> None:

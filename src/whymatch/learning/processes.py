@@ -21,14 +21,17 @@ class Processes:
         except ImportError:
             raise ValueError("Training needs accelerate: pip install 'whymatch[train]'.") from None
         bfloat16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
-        asked = int(os.environ.get("WORLD_SIZE", "1"))  # as torchrun says it
-        on_cpu = asked > 1 and not torch.cuda.is_available()  # Accelerate would start one process, and say nothing
-        self.accelerator: Any = Accelerator(mixed_precision="bf16" if bfloat16 else "no", cpu=on_cpu)
+        asked = os.environ.get("WORLD_SIZE", "1")  # as torchrun says it
+        on_cpu = asked != "1" and not torch.cuda.is_available()  # or it would be one process, without a word
+        try:
+            self.accelerator: Any = Accelerator(mixed_precision="bf16" if bfloat16 else "no", cpu=on_cpu)
+        except (ValueError, RuntimeError) as error:
+            raise ValueError(f"WORLD_SIZE asks for {asked} processes. Start them with torchrun: {error}") from None
         self.rank: int = self.accelerator.process_index
         self.count: int = self.accelerator.num_processes
         self.first: bool = self.accelerator.is_main_process
         self.device: torch.device = self.accelerator.device
-        if self.count != asked:
+        if str(self.count) != asked:
             raise ValueError(f"{asked} processes were asked for, and there is {self.count}. Start them with torchrun.")
 
     def part(self, rows: Sequence[int]) -> Sequence[int]:

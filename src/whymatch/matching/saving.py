@@ -39,6 +39,13 @@ def save_pretrained(model: Matcher, folder: str | Path) -> None:
     """Writes a model into a folder, which `from_pretrained` reads."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    try:
+        write(model, folder)
+    except SafetensorError as error:  # a full disk, among others
+        raise OSError(f"The model cannot be written to {folder}: {error}") from None
+
+
+def write(model: Matcher, folder: Path) -> None:
     cost = next((name for name, known in COSTS.items() if known == model.cost), None)
     if cost is None:
         raise ValueError(f"{model.cost.name} is a cost of your own: it cannot be written to a file.")
@@ -49,6 +56,7 @@ def save_pretrained(model: Matcher, folder: str | Path) -> None:
         "cost": cost,
         "rule": describe_rule(model.rule),
         "encoder": describe_encoder(model.encoder),
+        "contextual": model.encoder.contextual,
     }
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     if isinstance(model, Classifier):
@@ -61,10 +69,10 @@ def save_pretrained(model: Matcher, folder: str | Path) -> None:
         model.encoder.write(folder / "encoder")
         tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith(OF_MODEL)}
     if isinstance(model.encoder, Projected):
-        base = model.encoder.encoder
-        place = base.folder if isinstance(base, SentenceEncoder | WordEncoder) else None
-        if place is not None and describe_encoder(base)["inside"]:
-            shutil.copytree(place, folder / "encoder", ignore=unsafe, dirs_exist_ok=True)
+        base, inside = model.encoder.encoder, folder / "encoder"
+        local = isinstance(base, SentenceEncoder | WordEncoder) and base.local  # nobody else has that folder
+        if local and base.folder.resolve() != inside.resolve():  # type: ignore[attr-defined]
+            shutil.copytree(base.folder, inside, ignore=unsafe, dirs_exist_ok=True)  # type: ignore[attr-defined]
     if isinstance(model.encoder, RecurrentEncoder):
         vectors = model.encoder.vectors
         tensors["vectors"] = vectors.vectors.contiguous()
@@ -128,9 +136,9 @@ def describe_encoder(encoder: Any) -> dict[str, Any]:
             base = {"kind": "given", "name": encoder.encoder.name}
         return {"kind": "projected", "size": encoder.size, "base": base}
     if isinstance(encoder, SentenceEncoder):
-        return {"kind": "sentence", **described(encoder.name)}
+        return {"kind": "sentence", "model": encoder.name, "inside": encoder.local}
     if isinstance(encoder, WordEncoder):
-        return {"kind": "word", **described(encoder.model), "layer": encoder.layer}
+        return {"kind": "word", "model": encoder.model, "inside": encoder.local, "layer": encoder.layer}
     if isinstance(encoder, FineTuned):
         return {"kind": "fine-tuned", "name": encoder.name}
     if isinstance(encoder, InContext):
@@ -152,12 +160,6 @@ def unsafe(folder: str, names: list[str]) -> set[str]:
     return {name for name in names if (inside / name).is_file() and not any(fnmatch(name, kind) for kind in SAFE)}
 
 
-def described(model: str) -> dict[str, Any]:
-    """A model by its name; one that lies in a folder is written with ours, and named as that folder is."""
-    local = Path(model).is_dir()
-    return {"model": Path(model).resolve().name if local else model, "inside": local}
-
-
 def build_encoder(folder: Path, values: dict[str, Any], tensors: dict[str, Tensor], given: Encoder | None) -> Any:
     """The encoder that was described; a given one takes the place of one that was not written."""
     kind = values["kind"]
@@ -167,18 +169,21 @@ def build_encoder(folder: Path, values: dict[str, Any], tensors: dict[str, Tenso
         return given
     if kind in ("sentence", "word"):
         model = folder / "encoder" if values["inside"] else values["model"]
-        frozen = SentenceEncoder(model) if kind == "sentence" else WordEncoder(model, layer=values["layer"])
-        if values["inside"]:
-            frozen.name = values["model"] if kind == "sentence" else f"{values['model']}, layer {values['layer']}"
-        return frozen
+        if kind == "word":
+            words = WordEncoder(model, layer=values["layer"])
+            words.model = values["model"]  # not that of the folder
+            return words
+        sentences = SentenceEncoder(model)
+        sentences.name = values["model"]
+        return sentences
     if kind in ("fine-tuned", "in context"):
         whole = folder / "encoder"
         tuned = FineTuned(whole) if kind == "fine-tuned" else InContext(whole, jointly=values["jointly"])
-        tuned.name = values["name"]  # not that of the folder
+        tuned.name = values["name"]
         return tuned
     if kind == "recurrent":
-        words = json.loads((folder / "vocabulary.json").read_text())
-        vectors = WordVectors(values["name"], words, tensors["vectors"])
+        vocabulary = json.loads((folder / "vocabulary.json").read_text())
+        vectors = WordVectors(values["name"], vocabulary, tensors["vectors"])
         return RecurrentEncoder(vectors, values["hidden"], values["layers"], in_context=values["in_context"])
     raise ValueError(
         f"its encoder, {values['name']}, is not in the folder: from_pretrained(folder, encoder=…) takes it"

@@ -32,6 +32,7 @@ class InContext(Learning):
         self.jointly = jointly
         self.size = int(self.model.config.hidden_size)
         self.name = f"{short(model)}, fine-tuned, {'both texts together' if jointly else 'in context'}"
+        self.eval()  # as the network comes
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         return in_context(self.network, texts, spans)

@@ -27,6 +27,7 @@ class FineTuned(Learning):
         self.model = self.network.model
         self.size = int(self.model.config.hidden_size)
         self.name = f"{short(model)}, fine-tuned"
+        self.eval()  # as the network comes
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         assert self.pooling is not None

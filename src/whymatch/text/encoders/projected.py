@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor, nn
 
 from whymatch.text.encoders import Encoder
@@ -28,7 +29,11 @@ class Projected(Learning):
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         """As `encode`, with gradients of the map."""
-        return [self.map(self.dropout(vectors.to(self.map.weight))) for vectors in self.frozen(texts, spans)]
+        vectors = self.frozen(texts, spans)
+        if not vectors:
+            return []
+        mapped = self.map(self.dropout(torch.cat(vectors).to(self.map.weight)))
+        return list(mapped.split([len(some) for some in vectors]))
 
     def frozen(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         """The vectors of the encoder; what it has seen before is not encoded again."""

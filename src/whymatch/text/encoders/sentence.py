@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from whymatch.text.encoders.models import MINILM, Network, load, locate
+from whymatch.text.encoders.models import MINILM, Network, load, locate, short
 from whymatch.text.spans import Span
 
 POOLED = ["Transformer", "Pooling", "Normalize"]
@@ -25,7 +25,7 @@ class SentenceEncoder:
     contextual = False
 
     def __init__(self, model: str | Path = MINILM, *, device: str | None = None, download: bool = False) -> None:
-        self.name = str(model)
+        self.name, self.local = short(model), Path(model).is_dir()
         folder = self.folder = locate(model, download=download)
         try:
             self.pooling = read_pooling(folder)

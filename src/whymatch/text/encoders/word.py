@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from whymatch.text.encoders.models import MINILM, Network, load, locate
+from whymatch.text.encoders.models import MINILM, Network, load, locate, short
 from whymatch.text.spans import Span, overlaps
 
 
@@ -30,9 +30,12 @@ class WordEncoder:
         self.layer = layers // 2 if layer is None else layer
         if not 0 <= self.layer <= layers:
             raise ValueError(f"{model} has layers 0 (its input) to {layers}, got {layer}.")
-        self.model = str(model)
-        self.name = f"{model}, layer {self.layer}"
+        self.model, self.local = short(model), Path(model).is_dir()
         self.size = int(self.network.model.config.hidden_size)
+
+    @property
+    def name(self) -> str:
+        return f"{self.model}, layer {self.layer}"
 
     def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         with torch.no_grad():

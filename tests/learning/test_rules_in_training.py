@@ -1,0 +1,210 @@
+"""What settings may say together: every possible encoder and rule learns, and impossible ones are refused in words."""
+
+import json
+import random
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import whymatch as wm
+from whymatch.datasets.folders import read_split
+from whymatch.datasets.records import Pair
+from whymatch.learning.building import build
+from whymatch.learning.settings import Settings, read_settings
+from whymatch.learning.train import Run, Watch, train
+from whymatch.show.words import IN_CONTEXT
+from whymatch.text.document import Document
+from whymatch.transport.unrolled import unrolled
+
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "it", "rained", "dog", "ran"]
+EPSILON = 1e-4
+POSSIBLE = [
+    ("frozen", "none"),
+    ("frozen", "text"),
+    ("fine-tuned", "none"),
+    ("fine-tuned", "text"),
+    ("fine-tuned", "both"),
+    ("recurrent", "none"),
+    ("recurrent", "text"),
+]
+QUIET = Watch(line=lambda line: None)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data set of pairs and one of queries, word vectors, and a small BERT with random weights."""
+    from transformers import BertConfig, BertModel, BertTokenizer
+
+    folder, chance = tmp_path_factory.mktemp("rules"), random.Random(0)
+
+    def text() -> str:
+        return " ".join(" ".join(chance.choices(WORDS, k=4)).capitalize() + "." for _ in range(3))
+
+    for name in ("pairs", "queries"):
+        (folder / name).mkdir()
+        for split in ("train", "val"):
+            rows: list[dict[str, object]] = [
+                {"query": text(), "documents": [text(), text()], "relevant": [0]}
+                if name == "queries"
+                else {"left": text(), "right": text(), "label": label}
+                for label in ("no", "yes", "no", "yes")
+            ]
+            (folder / name / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "toy.vec").write_text("".join(f"{word} {chance.gauss(0, 1):.3f} {i}.5\n" for i, word in enumerate(WORDS)))
+    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", *WORDS]))
+    tokenizer = BertTokenizer(str(folder / "vocab.txt"))
+    tokenizer.save_pretrained(folder / "bert")
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
+    )
+    BertModel(config).save_pretrained(folder / "bert")  # type: ignore[no-untyped-call]
+    return folder
+
+
+def settings(place: Path, *, task: str = "classify", spans: str = "sentence", **tables: dict[str, object]) -> Settings:
+    """What a file of settings says: one run."""
+    lines = [f'task = "{task}"', f'data = "{place / ("pairs" if task == "classify" else "queries")}"']
+    lines += [f'spans = "{spans}"', "dropout = 0.0", "hidden = 8"]
+    tables = {"schedule": {"epochs": 1, "batch": 4, "rate": 0.01}, **tables}
+    for name, values in tables.items():
+        lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
+    file = place / "run.toml"
+    file.write_text("\n".join(lines))
+    (run,) = read_settings(file)
+    return run
+
+
+def encoder(place: Path, kind: str, context: str) -> dict[str, object]:
+    if kind == "recurrent":
+        return {"kind": kind, "context": context, "vectors": str(place / "toy.vec"), "hidden": 4, "layers": 1}
+    return {"kind": kind, "context": context, "model": str(place / "bert")}
+
+
+def pairs_of(run: Settings, split: str = "val") -> list[Pair]:
+    return [one for one in read_split(run.data, split, run.task, run.spans) if isinstance(one, Pair)]
+
+
+def texts(run: Settings) -> list[tuple[Document, Document]]:
+    return [(pair.left, pair.right) for pair in pairs_of(run)]
+
+
+def trained(run: Settings, folder: Path) -> tuple[Run, Any]:
+    found = train([run], folder, watch=QUIET)
+    kind = wm.Classifier if run.task == "classify" else wm.Ranker
+    return found, kind.from_pretrained(folder / "model")
+
+
+@pytest.mark.parametrize(
+    ("kind", "context"),
+    POSSIBLE,
+)
+def test_every_possible_encoder_learns(kind: str, context: str, place: Path, tmp_path: Path) -> None:
+    run = settings(place, encoder=encoder(place, kind, context), rule={"constraint": "exactly:2"})
+    _, model = trained(run, tmp_path / "run")
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == [1]
+    torch.manual_seed(run.schedule.seed)
+    before = build(run, [*pairs_of(run, "train"), *pairs_of(run)]).state_dict()
+    after = model.state_dict()
+    assert before.keys() == after.keys()
+    for part in ("encoder.", "head."):
+        assert any(not torch.equal(before[name], after[name]) for name in after if name.startswith(part))
+    assert model.encoder.contextual is (context != "none")
+    assert (IN_CONTEXT in (tmp_path / "run" / "model" / "README.md").read_text()) is (context != "none")
+    for one in model.predict(texts(run)):
+        assert len(one.alignment.links) == 2
+        assert one.alignment.contextual is (context != "none")
+
+
+@pytest.mark.parametrize(
+    ("kind", "context"), [("frozen", "none"), ("fine-tuned", "text"), ("fine-tuned", "both"), ("recurrent", "none")]
+)
+def test_words_are_read_in_their_text(kind: str, context: str, place: Path, tmp_path: Path) -> None:
+    run = settings(place, task="rank", spans="word", encoder=encoder(place, kind, context))
+    found, model = trained(run, tmp_path / "run")
+    assert 0 < found.validation <= 1
+    assert model.encoder.contextual
+    assert model.split == "word"
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"kind": "frozen", "context": "both"}, "'both' .*'fine-tuned'"),
+        ({"kind": "recurrent", "context": "both", "vectors": "x"}, "'both' .*'fine-tuned'"),
+        ({"kind": "frozen", "vectors": "x"}, "vectors .*'recurrent'"),
+        ({"kind": "fine-tuned", "vectors": "x"}, "vectors .*'recurrent'"),
+        ({"kind": "recurrent"}, "needs vectors"),
+        ({"kind": "fine-tuned", "layer": 1}, "layer .*'frozen'"),
+        ({"kind": "frozen", "layer": 1}, "layer .*context"),
+        ({"kind": "recurrent", "vectors": "x", "model": "y"}, "model .*'fine-tuned'"),
+        ({"kind": "frozen", "context": "left"}, "none or text or both, got 'left'"),
+        ({"kind": "fine-tuned", "spans": "word"}, "words are read in context"),
+    ],
+)
+def test_impossible_encoders_are_refused_in_words(more: dict[str, object], says: str, place: Path) -> None:
+    spans = str(more.get("spans", "sentence"))
+    values = {key: value for key, value in more.items() if key != "spans"}
+    with pytest.raises(ValueError, match=says):
+        settings(place, spans=spans, encoder=values)
+
+
+def test_every_other_encoder_is_refused(place: Path) -> None:
+    for kind, context in product(("frozen", "fine-tuned", "recurrent"), ("none", "text", "both")):
+        if (kind, context) in POSSIBLE:
+            settings(place, encoder=encoder(place, kind, context))
+        else:
+            with pytest.raises(ValueError, match=r"'both' .*'fine-tuned'"):
+                settings(place, encoder=encoder(place, kind, context))
+
+
+@pytest.mark.parametrize(
+    ("kind", "context"),
+    [("recurrent", "none"), ("fine-tuned", "text"), ("frozen", "text")],
+)
+def test_the_card_names_no_place_on_the_machine(kind: str, context: str, place: Path, tmp_path: Path) -> None:
+    trained(settings(place, encoder=encoder(place, kind, context)), tmp_path / "run")
+    card = (tmp_path / "run" / "model" / "README.md").read_text()
+    assert "## On pairs, val" in card
+    assert f"Encoder: {'toy.vec' if kind == 'recurrent' else 'bert'}" in card
+    assert str(place) not in card
+
+
+def test_an_unrolled_rule_learns_by_its_iterations_and_predicts_by_the_exact_plan(place: Path, tmp_path: Path) -> None:
+    recurrent = encoder(place, "recurrent", "none")
+    run = settings(place, encoder=recurrent, rule={"constraint": "exactly:2", "unrolled": EPSILON})
+    assert run.rule.build() == wm.Transport(wm.Exactly(2), wm.Temperature(0.1), unrolled=EPSILON)
+    _, model = trained(run, tmp_path / "run")
+    assert model.rule == run.rule.build()
+    assert [len(one.alignment.links) for one in model.predict(texts(run))] == [2] * 4
+
+    learning = model(texts(run))
+    with torch.no_grad():
+        resting = model(texts(run)).weights
+        exact = wm.solve(learning.cost, wm.Exactly(2), sizes=learning.sizes).plan
+    assert torch.equal(resting, exact)
+    for weights, cost, (n, m) in zip(learning.weights, learning.cost, learning.sizes.tolist(), strict=True):
+        torch.testing.assert_close(weights[:n, :m], unrolled(cost[:n, :m], wm.Exactly(2), EPSILON, iterations=20))
+    assert learning.weights.requires_grad
+    assert not torch.equal(learning.weights, exact)
+
+
+@pytest.mark.parametrize(
+    ("task", "rule", "says"),
+    [
+        ("classify", {"attention": "softmax", "unrolled": EPSILON}, "unrolled .*constraint"),
+        ("rank", {"constraint": "exactly:2", "unrolled": EPSILON}, "unrolled .*classify"),
+        ("classify", {"constraint": "exactly:2", "unrolled": 0.0}, "unrolled .*positive"),
+        ("classify", {"constraint": "exactly:2", "unrolled": -1}, "unrolled .*positive"),
+        ("classify", {"constraint": "exactly:2", "unrolled": "small"}, "unrolled takes float"),
+    ],
+)
+def test_unrolling_what_cannot_be_unrolled_is_refused(
+    task: str, rule: dict[str, object], says: str, place: Path
+) -> None:
+    with pytest.raises(ValueError, match=says):
+        settings(place, task=task, rule=rule)
