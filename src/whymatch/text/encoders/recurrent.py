@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from whymatch.text.encoders.learning import Learning
 from whymatch.text.encoders.sru import SRU
 from whymatch.text.spans import Span, overlaps, words
 from whymatch.text.vectors import WordVectors
 
-AT_ONCE = 256  # sequences in a batch
+AT_ONCE = 256, 8192  # sequences in a batch, on a CPU and on a GPU
 MOST = 100_000  # texts whose words are remembered
 
 
@@ -43,52 +43,55 @@ class RecurrentEncoder(Learning):
             self.sru = SRU(vectors.vectors.shape[1], hidden, layers, dropout) if layers else None
         self.table: Tensor
         self.register_buffer("table", vectors.vectors, persistent=False)  # moves to where the weights are
-        self.known: dict[str, tuple[list[Span], Tensor]] = {}
+        self.known: dict[str, tuple[list[Span], np.ndarray]] = {}
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         """As `encode`, with gradients."""
-        sequences, covered = [], []  # what is read as one, and which of its words belong to which span
+        sequences: list[np.ndarray] = []  # what is read as one
+        covered = []  # for each span its sequence, and the words it has there
         for text, some in zip(texts, spans, strict=True):
             for piece in [text] if self.contextual else [text[start:end] for start, end in some]:
                 found, numbers = self.words_of(piece)
+                ranges = overlaps(found, some) if self.contextual else [range(len(found))]
+                covered += [(len(sequences), inside.start, inside.stop) for inside in ranges]
                 sequences.append(numbers)
-                covered.append(overlaps(found, some) if self.contextual else [range(len(found))])
         flat, first = self.read(sequences)
-        picked = [
-            np.arange(start + some.start, start + some.stop)
-            for start, ranges in zip(first, covered, strict=True)
-            for some in ranges
-        ]
-        lengths = torch.tensor([len(some) for some in picked], dtype=torch.long, device=flat.device)
-        rows = torch.from_numpy(np.concatenate([np.zeros(0, np.int64), *picked])).to(flat.device)
-        sums = torch.segment_reduce(flat[rows], "sum", lengths=lengths, unsafe=True)  # the check would wait for the GPU
+        which, start, stop = np.array(covered, dtype=np.int64).reshape(-1, 3).T
+        counts = np.maximum(stop - start, 0)
+        rows = np.repeat(first[which] + start - (counts.cumsum() - counts), counts) + np.arange(counts.sum())
+        lengths = torch.from_numpy(counts).to(flat.device)
+        inside = flat[torch.from_numpy(rows).to(flat.device)]
+        sums = torch.segment_reduce(inside, "sum", lengths=lengths, unsafe=True)  # the check would wait for the GPU
         means = sums / lengths.clamp(min=1)[:, None]
         return list(torch.split(means, [len(some) for some in spans]))
 
-    def words_of(self, text: str) -> tuple[list[Span], Tensor]:
+    def words_of(self, text: str) -> tuple[list[Span], np.ndarray]:
         """The words of a text, and the numbers of their vectors; remembered, since training comes back to a text."""
         if (found := self.known.get(text)) is None:
             spans = [*words(text)]
-            found = spans, torch.tensor([self.vectors.number(text[a:b]) for a, b in spans], dtype=torch.long)
+            found = spans, np.array([self.vectors.number(text[a:b]) for a, b in spans], dtype=np.int64)
             if len(self.known) < MOST:
                 self.known[text] = found
         return found
 
-    def read(self, sequences: Sequence[Tensor]) -> tuple[Tensor, list[int]]:
+    def read(self, sequences: Sequence[np.ndarray]) -> tuple[Tensor, np.ndarray]:
         """(words, dimensions) of all sequences, one after another, and where each starts; read in similar lengths."""
-        order = sorted(range(len(sequences)), key=lambda number: len(sequences[number]))
-        order = [number for number in order if len(sequences[number])]
-        parts, first, total = [self.table.new_zeros(0, self.size)], [0] * len(sequences), 0
-        for start in range(0, len(order), AT_ONCE):
-            batch = order[start : start + AT_ONCE]
-            lengths = torch.tensor([len(sequences[number]) for number in batch])
-            rows = nn.utils.rnn.pad_sequence([sequences[number] for number in batch], batch_first=True).to(
-                self.table.device
+        device = self.table.device
+        lengths = np.array([len(numbers) for numbers in sequences], dtype=np.int64)
+        order = np.argsort(lengths, kind="stable")
+        order = order[lengths[order] > 0]
+        parts, first, total = [self.table.new_zeros(0, self.size)], np.zeros(len(sequences), np.int64), 0
+        for start in range(0, len(order), AT_ONCE[device.type == "cuda"]):
+            batch = order[start : start + AT_ONCE[device.type == "cuda"]]
+            inside = np.arange(lengths[batch].max()) < lengths[batch, None]
+            rows = np.full(inside.shape, -1)
+            rows[inside] = np.concatenate([sequences[number] for number in batch])
+            numbers, sizes, kept = (
+                torch.from_numpy(values).to(device) for values in (rows, lengths[batch], np.flatnonzero(inside))
             )
-            inputs = self.table[rows.clamp(min=0)] * (rows >= 0)[:, :, None]
-            states = inputs if self.sru is None else self.sru(inputs, lengths.to(self.table.device)).float()
-            inside = torch.arange(rows.shape[1]) < lengths[:, None]
-            parts.append(states.flatten(0, 1)[inside.flatten().nonzero().flatten().to(states.device)])
-            for number in batch:
-                first[number], total = total, total + len(sequences[number])
+            inputs = self.table[numbers.clamp(min=0)] * (numbers >= 0)[:, :, None]
+            states = inputs if self.sru is None else self.sru(inputs, sizes).float()
+            parts.append(states.flatten(0, 1)[kept])
+            first[batch] = total + lengths[batch].cumsum() - lengths[batch]
+            total += lengths[batch].sum()
         return torch.cat(parts), first
