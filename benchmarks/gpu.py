@@ -6,7 +6,7 @@
     python -m benchmarks.gpu warps        # how many warps a program should have
 
 Costs are cosine distances of random unit vectors (64 dimensions), single precision, on the GPU before the clock starts.
-Attention is `softmax(-cost, dim=2)` and `softmax(-cost, dim=1)`: two kernels that read the costs and write a matrix of
+Attention is a softmax over columns and one over rows of the negative costs: two kernels that read and write a matrix of
 the same size each. Ours is a call of `solve` that writes plan, cost, gap and status. Each is recorded as a CUDA graph
 and replayed, so that no time of the host counts; operations that cannot be recorded are called. Times are medians
 between CUDA events after warming up. Costs of up to 50 MB stay in the second-level cache between replays, for all.
@@ -73,8 +73,8 @@ def timed(run: Callable[[], Any], replay: bool = True, rounds: int = ROUNDS) -> 
     return median(times)
 
 
-def attention(cost: Tensor) -> tuple[Tensor, Tensor]:
-    return torch.softmax(-cost, dim=2), torch.softmax(-cost, dim=1)
+def attention(scores: Tensor) -> tuple[Tensor, Tensor]:
+    return torch.softmax(scores, dim=2), torch.softmax(scores, dim=1)
 
 
 def checked(cost: Tensor, constraint: Constraint) -> str:
@@ -137,7 +137,7 @@ def compare() -> list[list[str]]:
 
     for side, count in SIZES:
         cost = costs(side, count)
-        base = timed(partial(attention, cost))
+        base = timed(partial(attention, -cost))
         add(side, count, "softmax attention, both directions", base, base)
         for constraint in (OneTo(1), Exactly(4), UpTo(1, below=0.9), Balanced()):
             note = checked(cost, constraint)
@@ -196,7 +196,7 @@ def warps() -> list[list[str]]:
     rows = []
     for side, count in SIZES[2:]:
         cost = costs(side, count)
-        base = timed(partial(attention, cost))
+        base = timed(partial(attention, -cost))
         for number in (1, 2, 4, 8):
             launch.WARPS[side] = number
             for constraint in (OneTo(1), Exactly(4)):

@@ -137,6 +137,6 @@ def test_a_person_sees_a_bar_and_the_answers_go_where_they_are_sent(tmp_path: Pa
     os.close(screen)
     assert ran.returncode == 2
     assert [strict(line)["line"] for line in answers.read_text().splitlines()] == [1, 2, 3, *range(5, 5 + TOGETHER)]
-    assert b"Aligning" in seen
+    assert b"aligning" in seen
     assert b"100%" in seen
     assert b"line 4: This is not JSON" in seen

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from tests.problems import FAMILIES, Array, broken_promises, enormous, minute, spread_of
-from tests.transport.on_device import path_there, solve_there
+from tests.transport.on_device import DEVICE, path_there, solve_there
 from whymatch import Constraint, Exactly, OneTo, Status, UpTo, margin, pad, path, solve
+from whymatch.transport.kernels import gpu
 
 pytest.importorskip("triton")
 
@@ -59,9 +60,28 @@ def test_links_are_the_cpus_for_every_kind_of_cost(family: Family, constraint: C
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_double_precision_stays_double(family: Family) -> None:
-    rng = np.random.default_rng(1)
-    agrees(torch.from_numpy(family(rng, (1, 8, 5))), Exactly(2))
-    agrees(torch.from_numpy(family(rng, (1, 5, 6))), UpTo(1, below=0.2))
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        agrees(torch.from_numpy(family(rng, (1, 8, 5))), Exactly(2))
+        agrees(torch.from_numpy(family(rng, (1, 5, 6))), UpTo(1, below=0.2))
+
+
+def test_a_certificate_does_not_see_what_is_added_to_all_costs() -> None:
+    cost = torch.rand(1, 5, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64) + 1e12
+    for constraint in (OneTo(1), Exactly(3)):
+        assert abs(float(solve_there(cost, constraint).gap)) < 1e-9
+    assert path_there(cost).gap.abs().max() < 1e-9
+
+
+def test_the_path_is_as_long_as_on_the_cpu() -> None:
+    batch, sizes = pad([torch.rand(3, 7), torch.rand(6, 4)])
+    assert path_there(batch, sizes=sizes).cost.shape == path(batch, sizes=sizes).cost.shape or DEVICE == "cuda"
+
+
+def test_more_than_256_spans_are_solved_on_the_cpu() -> None:
+    cost = torch.rand(1, 3, 257, generator=torch.Generator().manual_seed(0))
+    assert not gpu.fits(cost)
+    assert torch.equal(solve_there(cost, Exactly(2)).plan, solve(cost, Exactly(2)).plan)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1), (16, 16), (17, 15), (31, 33), (33, 20)])

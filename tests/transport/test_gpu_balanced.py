@@ -53,6 +53,29 @@ def test_an_impatient_solver_starts_over_with_large_units(family: str, monkeypat
         agrees(torch.from_numpy(build(np.random.default_rng(seed), (1, 5, 7))).float())
 
 
+@pytest.mark.skipif(DEVICE == "cuda", reason="a compiled kernel has its patience built in")
+def test_an_impatient_solver_is_optimal_for_given_masses(monkeypatch: pytest.MonkeyPatch) -> None:
+    import triton.language as tl
+
+    from whymatch.transport.kernels.gpu import flows
+
+    monkeypatch.setattr(flows, "PATIENCE", tl.constexpr(0))
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n, m = 8, 7
+        cost = torch.from_numpy(np.outer(np.arange(1, n + 1), np.arange(1, m + 1)).astype(float))
+        left, right = (torch.from_numpy(rng.dirichlet(np.full(side, 0.3))) for side in (n, m))
+        found, expected = (run(cost, Balanced(), mass=(left, right)) for run in (solve_there, solve))
+        assert float(found.cost) == pytest.approx(float(expected.cost), rel=1e-10)
+        assert abs(float(found.gap)) < 1e-10
+
+
+def test_a_side_without_spans_and_given_masses_gets_a_status() -> None:
+    mass = (torch.empty(2, 0), torch.ones(2, 3))
+    found, expected = (run(torch.empty(2, 0, 3), Balanced(), mass=mass) for run in (solve_there, solve))
+    assert found.status.tolist() == expected.status.tolist()
+
+
 def test_given_masses_are_carried_and_links_stay_few() -> None:
     rng = np.random.default_rng(7)
     for n, m in ((3, 5), (6, 4), (1, 4)):

@@ -14,7 +14,8 @@ import triton
 import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
-from whymatch.transport.kernels.gpu import backward, balanced, batches, recurrence, scaling
+from whymatch.text.encoders import kernel
+from whymatch.transport.kernels.gpu import backward, balanced, batches, scaling
 
 DOUBLES = {"left", "right", "epsilons", "error", "units", "shares"}
 WHOLE = {"sizes", "status", "partner", "iterations", "supply", "demand", "crumbs", "flow"}
@@ -53,8 +54,8 @@ for real in ("fp32", "fp64"):
     build(balanced.solve_masses, real, **scales, ROWS=64, COLUMNS=32, AT_ONCE=2)
     build(scaling.solve_smooth, real, RELATIVE=real == "fp32", MEET=real == "fp32", AT_ONCE=2, COLUMNS=64)
     build(backward.solve_backward, real, AT_ONCE=2, COLUMNS=64)
-    build(recurrence.forward, real, UNITS=64)
-    build(recurrence.backward, real, UNITS=64)
+    build(kernel.forward, real, UNITS=64)
+    build(kernel.backward, real, UNITS=64)
 print("compiled")
 """
 

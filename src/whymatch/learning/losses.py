@@ -38,7 +38,7 @@ def rationale(plan: Tensor, gold: Tensor, sizes: Tensor, constraint: Constraint,
 def can_choose(constraint: Constraint, n: int, m: int, side: int) -> bool:
     """Whether there are spans of one side that a constraint may leave out, k clipped as in solving.
 
-    >>> [can_choose(Exactly(2), 2, 5, side) for side in (0, 1)]
+    >>> [can_choose(OneTo(2), 2, 5, side) for side in (0, 1)]
     [False, True]
     """
     fits = fitted(constraint, n, m)

@@ -109,6 +109,14 @@ class DeviceBatch:
         return [result[0] if self.single else result for result in typed]
 
 
+def check_below(cost: Tensor, constraint: Constraint) -> None:
+    """Raises for a `below` that costs of this precision cannot hold."""
+    if isinstance(constraint, UpTo) and abs(constraint.below) > torch.finfo(cost.dtype).max:
+        raise ValueError(
+            f"{constraint} is more than costs of {cost.dtype} can hold. Use a smaller one, or more precision."
+        )
+
+
 def as_costs(cost: Any) -> tuple[Tensor, bool]:
     """Checks the costs: (batch, n, m), and whether they were a single matrix."""
     cost = numbers("Costs", cost, "Put matrices of different sizes together with pad.")

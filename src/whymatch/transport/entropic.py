@@ -14,7 +14,7 @@ from whymatch.transport.constraints import Constraint, UpTo
 from whymatch.transport.gradients import DeviceSmooth, Smooth
 from whymatch.transport.kernels.cpu.scaling import solve_smooth
 from whymatch.transport.kernels.threads import spread
-from whymatch.transport.reservoirs import device_reservoirs, reservoirs
+from whymatch.transport.reservoirs import Reservoirs, device_reservoirs, reservoirs
 from whymatch.transport.solution import Status
 
 
@@ -83,25 +83,50 @@ def device_plans(
     max_iterations: int = 10_000,
 ) -> EntropicPlans:
     """The same on a GPU, without waiting for it."""
+    costs = batch.values()
+    there = device_problem(batch, constraint, temperature, mass, tolerance, max_iterations)
+    masses, plan, status = there.masses, there.plan, there.status
+    target = None if isinstance(constraint, UpTo) else masses.target
+    placed = into_place(plan[:, 1:, 1:], masses.left[:, 1:], masses.right[:, 1:], target, costs < torch.inf)
+    placed = placed * masses.share[:, None, None]
+    zero = costs.new_full((), constraint.below) if isinstance(constraint, UpTo) else 0.0
+    value = ((costs.double() - zero).masked_fill(placed == 0, 0) * placed).sum(dim=(1, 2))
+    value = torch.where(status == Status.OK, value, torch.nan)
+    return EntropicPlans(plan, placed, masses.share, there.epsilon, value, there.error, there.iterations, status)
+
+
+class DeviceProblem(NamedTuple):
+    """What the kernel gives back, before mass is put into place."""
+
+    masses: Reservoirs
+    plan: Tensor
+    epsilon: Tensor
+    error: Tensor
+    iterations: Tensor
+    status: Tensor
+
+
+def device_problem(
+    batch: DeviceBatch,
+    constraint: Constraint,
+    temperature: Temperature,
+    mass: tuple[Any, Any] | None,
+    tolerance: float = 1e-6,
+    max_iterations: int = 10_000,
+) -> DeviceProblem:
+    """Runs the iteration on a GPU."""
     from whymatch.transport.kernels.gpu.scaling import entropic
 
-    costs = batch.values()
     masses = device_reservoirs(batch, constraint, mass)
     wrong = Status.INVALID if mass is not None else Status.INFEASIBLE
     status = torch.where(masses.valid, int(Status.OK), int(wrong))
     epsilon = torch.full_like(masses.share, temperature.epsilon)
     below = constraint.below if isinstance(constraint, UpTo) else None
     plan, error, iterations = entropic(
-        costs, batch.spans(), below, masses.left, masses.right, epsilon, status,
+        batch.values(), batch.spans(), below, masses.left, masses.right, epsilon, status,
         temperature.relative, tolerance, max_iterations,
     )  # fmt: skip
-    target = None if isinstance(constraint, UpTo) else masses.target
-    placed = into_place(plan[:, 1:, 1:], masses.left[:, 1:], masses.right[:, 1:], target, costs < torch.inf)
-    placed = placed * masses.share[:, None, None]
-    zero = 0.0 if below is None else costs.new_full((), below)
-    value = ((costs.double() - zero).masked_fill(placed == 0, 0) * placed).sum(dim=(1, 2))
-    value = torch.where(status == Status.OK, value, torch.nan)
-    return EntropicPlans(plan, placed, masses.share, epsilon, value, error, iterations, status)
+    return DeviceProblem(masses, plan, epsilon, error, iterations, status)
 
 
 def into_place(plan: Tensor, left: Tensor, right: Tensor, target: Tensor | None, allowed: Tensor) -> Tensor:
@@ -133,8 +158,9 @@ def smooth_plans(
 ) -> Smooth | DeviceSmooth:
     """What the implicit rule needs to differentiate exact plans, for the problems that were solved."""
     if isinstance(batch, DeviceBatch):
-        there = device_plans(batch, constraint, temperature, mass)
-        return DeviceSmooth(torch.where(solved[:, None, None], there.plan, 0.0), there.epsilon, there.share)
+        there = device_problem(batch, constraint, temperature, mass)
+        plan = torch.where(solved[:, None, None], there.plan, 0.0)
+        return DeviceSmooth(plan, there.epsilon, there.masses.share)
     done = entropic_plans(batch, constraint, temperature, mass)
     done.plan[~solved] = 0.0
     return Smooth(done.plan, done.epsilon, done.share)

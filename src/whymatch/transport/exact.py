@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whymatch.transport.batch import Batch, DeviceBatch, as_batch, as_device_batch
+from whymatch.transport.batch import Batch, DeviceBatch, as_batch, as_device_batch, check_below
 from whymatch.transport.constraints import MANY, Balanced, Constraint, Exactly, OneTo, UpTo, check_constraint
 from whymatch.transport.entropic import Temperature, smooth_plans
 from whymatch.transport.gradients import envelope, implicit
@@ -45,8 +45,10 @@ def solve(
     check_constraint(constraint, mass)
     if gpu.on_gpu(cost):
         there = as_device_batch(cost, sizes)
+        check_below(there.cost, constraint)
         return finish(there, constraint, mass, smooth, strict, *on_device(there, constraint, mass))
     batch = as_batch(cost, sizes)
+    check_below(batch.cost, constraint)
     return finish(batch, constraint, mass, smooth, strict, *on_host(batch, constraint, mass))
 
 

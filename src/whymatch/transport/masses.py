@@ -101,9 +101,11 @@ def device_units(batch: DeviceBatch, mass: tuple[Any, Any] | None) -> Masses:
     units = []
     for masses, of_side in zip(sides, totals, strict=True):
         whole_units = torch.where(valid[:, None], masses / of_side[:, None] * grid[:, None], 0.0).round().long()
-        rest = grid.long() - whole_units.sum(dim=1)
-        largest = whole_units.argmax(dim=1, keepdim=True)
-        units.append(whole_units.scatter_add(1, largest, rest[:, None]))
+        if whole_units.shape[1]:
+            rest = grid.long() - whole_units.sum(dim=1)
+            largest = whole_units.argmax(dim=1, keepdim=True)
+            whole_units = whole_units.scatter_add(1, largest, rest[:, None])
+        units.append(whole_units)
     unit, crumb = torch.where(counts, 1.0, totals[0] / GRID), torch.where(counts, 0, n + m)
     return Masses(units[0], units[1], unit, crumb, valid)
 

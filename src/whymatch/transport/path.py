@@ -15,10 +15,14 @@ def path(cost: Tensor, max_k: int | None = None, *, sizes: Tensor | None = None)
     """The cheapest 1, 2, …, `max_k` links (as many as the shorter text has spans, unless told), and their total costs.
 
     What each further link adds never falls: a bend in `path(cost).increments` is a good k. The links may change from k
-    to k + 1. A k that a problem has no links for costs +inf; a single matrix with NaN or -inf raises.
+    to k + 1. A k that a problem has no links for costs +inf; a single matrix with NaN or -inf raises. Where `sizes` are
+    on a GPU and no `max_k` is given, it is as many as the padded costs have room for, since nothing waits for it.
     """
     if gpu.on_gpu(cost):
-        return on_device(as_device_batch(cost, sizes), max_k)
+        there = as_device_batch(cost, sizes)
+        if max_k is None and sizes is not None and not (isinstance(sizes, Tensor) and sizes.is_cuda):
+            max_k = int(as_batch(cost, sizes).shorter.max(initial=0)) or None
+        return on_device(there, max_k)
     batch = as_batch(cost, sizes)
     max_k = Exactly(max_k).k if max_k is not None else int(batch.shorter.max(initial=0))
     count, n, _ = batch.cost.shape

@@ -10,7 +10,7 @@ pytest.importorskip("triton")
 
 
 def by_kernel(*inputs: torch.Tensor) -> torch.Tensor:
-    from whymatch.transport.kernels.gpu.recurrence import Recurrence
+    from whymatch.text.encoders.kernel import Recurrence
 
     result: torch.Tensor = Recurrence.apply(*inputs)  # type: ignore[no-untyped-call]
     return result

@@ -11,7 +11,7 @@ def recurrence(
 ) -> Tensor:
     """States (batch, time, hidden) from four inputs of that shape; gates and bias (2 · hidden): forget, then reset."""
     if candidate.is_cuda and candidate.shape[1] and find_spec("triton"):
-        from whymatch.transport.kernels.gpu.recurrence import Recurrence
+        from whymatch.text.encoders.kernel import Recurrence
 
         result: Tensor = Recurrence.apply(candidate, forget, reset, highway, gates, bias)  # type: ignore[no-untyped-call]
         return result

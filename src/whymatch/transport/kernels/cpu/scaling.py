@@ -234,7 +234,7 @@ def solve_smooth(
         if off == INF:
             status[b] = INFEASIBLE
             continue
-        error[b], iterations[b] = off / everything, done
+        error[b], iterations[b] = off / everything if everything > 0 else 0.0, done
         for i in range(n + 1):
             for j in range(m + 1):
                 plan[b, i, j] = placed[b, i, j] = s.rows[SCALE, i] * s.k[i, j] * s.columns[SCALE, j]

@@ -84,7 +84,7 @@ def solve_backward(
     size = tl.sum(residual * direction, axis=0)
     enough = size * DONE
     turns = tl.full((), 0, tl.int32)
-    while (size > enough) & (turns <= 2 * M + 10):
+    while (size > enough) & (turns <= 8 * M + 50):
         moved = apply(plan, direction, sums, columns, N, M, AT_ONCE)
         along = tl.sum(direction * moved, axis=0)
         step = tl.where(along > 0, size / along, 0.0)

@@ -61,12 +61,13 @@ def bound(
 
 @triton.jit
 def sum_up(
-    costs: tl.tensor, across: tl.tensor, along: tl.tensor, owner: tl.tensor, scale: tl.tensor, COLUMNS: tl.constexpr
-) -> tl.tensor:
-    """What all links cost together, in double precision and scaled."""
+    costs: tl.tensor, across: tl.tensor, along: tl.tensor, owner: tl.tensor, low: tl.tensor, scale: tl.tensor,
+    COLUMNS: tl.constexpr,
+) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
+    """What all links cost together, in double precision and scaled, and how much of it lies above the smallest cost."""
     columns = tl.arange(0, COLUMNS)
-    x = tl.load(costs + owner * across + columns * along, mask=owner >= 0, other=0.0)
-    return tl.sum(x.to(tl.float64) * scale, axis=0)
+    x = tl.load(costs + owner * across + columns * along, mask=owner >= 0, other=0.0).to(tl.float64) * scale
+    return tl.sum(x, axis=0), tl.sum(tl.where(owner >= 0, x - low, 0.0), axis=0)
 
 
 @triton.jit
@@ -173,14 +174,14 @@ def certify(
     below, low, scale = below.to(tl.float64), low.to(tl.float64), scale.to(tl.float64)
     v = tl.where(v < 0, v, 0.0).to(tl.float64)  # a column may stay empty
     links = tl.sum((owner >= 0).to(tl.int32), axis=0).to(tl.float64)
-    total = sum_up(costs, across, along, owner, scale, COLUMNS)
+    total, above_low = sum_up(costs, across, along, owner, low, scale, COLUMNS)
     most = price.to(tl.float64)
     if RULE == UP_TO:
         most = below * scale - low
     rest = bound(costs, across, along, n, m, below, low, scale, v, most, RULE, AT_ONCE, COLUMNS)
     if RULE != EXACTLY:
         rest *= units.to(tl.float64)
-    above = total - links * (low + most) - tl.sum(v, axis=0) - rest
+    above = above_low - links * most - tl.sum(v, axis=0) - rest
     if RULE == UP_TO:
         total -= links * (below * scale)
     return total * share / scale, above * share / scale

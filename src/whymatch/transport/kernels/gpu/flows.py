@@ -118,7 +118,7 @@ def send(
     via = tl.zeros((COLUMNS,), tl.int32)
     d = tl.full((), 0.0, REAL)
     going, found = tl.full((), 1, tl.int32), tl.full((), 1, tl.int32)
-    turns = tl.full((), 0, tl.int32)
+    turns, had = tl.full((), 0, tl.int32), has
     while (going > 0) & (turns <= 2 * (ROWS + COLUMNS)):
         i = first(waits > 0, rows, ROWS)
         if i < ROWS:
@@ -151,7 +151,7 @@ def send(
                     entry = tl.where(new, j, entry)
                     waits = tl.where(new, 1, waits)
         turns += 1
-    if found > 0:
+    if (found > 0) | (has < had):  # units that moved need prices under which their path costs nothing
         u = tl.where(reach < float("inf"), u + (d - reach), u)
         v = tl.where(spent < float("inf"), v - (d - spent), v)
     return u, v, has, room, found
@@ -197,7 +197,7 @@ def transport(
             skipped = tl.where(rows == start, 1 - found, skipped)
             possible = tl.where(delta == 1, found, possible)
         searches += 1
-    return v, possible
+    return v, tl.where(tl.max(supply, axis=0) > 0, 0, possible)
 
 
 @triton.jit

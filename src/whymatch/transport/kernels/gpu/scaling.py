@@ -68,10 +68,10 @@ def span_costs(
 @triton.jit
 def to_mass(c: tl.tensor, g: tl.tensor, mass: tl.tensor, sharpness: tl.tensor, REAL: tl.constexpr) -> tl.tensor:
     """A row of the plan: exp((g - c) * sharpness), normalised to the row's mass."""
-    x = ((g - c) * sharpness).to(REAL)
+    x = g - c
     top = tl.max(x, axis=0)
     top = tl.where(top > -float("inf"), top, 0.0)
-    y = tl.exp(x - top)
+    y = tl.exp(((x - top) * sharpness).to(REAL))  # rounded after the difference: before, it could be any size
     total = tl.sum(y, axis=0)
     return y * tl.where(total > 0, mass.to(REAL) / total, 0.0)
 
@@ -109,9 +109,9 @@ def solve_smooth(
     b = tl.program_id(0).to(tl.int64)
     columns = tl.arange(0, COLUMNS)
     n, m = tl.load(sizes + 2 * b).to(tl.int32), tl.load(sizes + 2 * b + 1).to(tl.int32)
-    n = tl.where(tl.load(status + b) == OK, n, -1)  # nothing to do
     costs, left, right, plan = costs + b * N * M, left + b * (N + 1), right + b * (M + 1), plan + b * (N + 1) * (M + 1)
     valid, low, high, open_to, everything = span_costs(costs, left, columns, b, n, m, M, COLUMNS)
+    n = tl.where(tl.load(status + b) == OK, n, -1)  # nothing to do
     scale = tl.where((low < -HUGE) | (high > HUGE), 2.0**-64, 1.0).to(tl.float64)
     low, high = low * scale, high * scale
     zero = tl.where(low < float("inf"), low, 0.0)
@@ -121,7 +121,7 @@ def solve_smooth(
         low, high = tl.minimum(low, zero), tl.maximum(high, zero)
         meeting = tl.full((), 0.0, tl.float64)
     spread = tl.where(high > low, high - low, 1.0)
-    unit = 1.0 / spread
+    unit = 1.0 / tl.maximum(spread, 1e-300)
     given = tl.load(epsilons + b)
     final = given
     if not RELATIVE:
@@ -162,10 +162,13 @@ def solve_smooth(
         costs, left, columns, n, m, M, N, scale, zero, unit, meeting, g, 1.0 / epsilon, plan, runs, COLUMNS, REAL
     )  # fmt: skip
     tl.store(epsilons + b, tl.where(runs, final * (spread / scale), given))
-    tl.store(error + b, tl.where(runs, off / everything, float("nan")))
+    misplaced = off / tl.where(everything > 0, everything, 1.0)
+    tl.store(error + b, tl.where(runs, misplaced, float("nan")))
     tl.store(iterations + b, done)
-    if (n >= 0) & (runs == 0):
-        tl.store(status + b, tl.where(valid, INFEASIBLE, INVALID))
+    if valid == 0:
+        tl.store(status + b, INVALID)
+    elif (n >= 0) & (runs == 0):
+        tl.store(status + b, INFEASIBLE)
 
 
 @triton.jit

@@ -77,7 +77,7 @@ def backward(
     gates_f, gates_r = tl.zeros((UNITS,), REAL), tl.zeros((UNITS,), REAL)
     biases_f, biases_r = tl.zeros((UNITS,), REAL), tl.zeros((UNITS,), REAL)
     to_state = tl.zeros((UNITS,), REAL)
-    t = steps - 1
+    t = (steps - 1).to(tl.int64)
     place = b * between_texts + t * between_steps + unit
     beside = b * highway_texts + t * highway_steps + unit
     at = b * steps * hidden + t * hidden + unit
