@@ -29,6 +29,7 @@ def calls(cost: torch.Tensor, sizes: torch.Tensor) -> dict[str, Callable[[], tor
     return found
 
 
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
 def test_nothing_waits_for_the_gpu() -> None:
     cost, sizes = problems()
     cost.requires_grad_()
