@@ -68,8 +68,8 @@ def benchmark(folder: Path, negatives: int, seed: int) -> Conversion:
     def rows(split: str, file: Path) -> Iterator[Row]:
         for one in read_candidates(file, texts):
             similar.update((min(one.query, id_), max(one.query, id_)) for id_ in one.similar)
-            good = [id_ for id_ in one.texts if id_ in one.similar]
-            others = [id_ for id_ in one.texts if id_ not in one.similar]
+            listed = dict.fromkeys(one.texts)
+            good, others = ([id_ for id_ in listed if (id_ in one.similar) is kind] for kind in (True, False))
             if not good:
                 left_out[f"queries of {split} without a similar text among their candidates"] += 1
                 continue

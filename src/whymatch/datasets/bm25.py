@@ -23,7 +23,7 @@ def searcher(texts: Mapping[str, str]) -> Callable[[str, Collection[str], int], 
     try:
         from bm25s import BM25
     except ModuleNotFoundError:
-        raise ValueError("Hard negatives need bm25s: pip install bm25s.") from None
+        raise ValueError("Hard negatives need bm25s: pip install 'whymatch[data]'.") from None
     ids = list(texts)
     words = [tokens(text) for text in texts.values()]
     if not any(words):

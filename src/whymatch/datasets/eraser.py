@@ -1,4 +1,4 @@
-"""ERASER's layout: `{train,val,test}.jsonl` with queries and evidence, `docs/` or `docs.jsonl` with a sentence a line."""
+"""ERASER's layout: `{train,val,test}.jsonl` with queries and evidence; `docs/` or `docs.jsonl`, a sentence a line."""
 
 import json
 import re
@@ -20,6 +20,12 @@ SENTENCES = ("_premise", "_hypothesis")
 def is_eraser(folder: Path) -> bool:
     """Whether a folder has documents where ERASER has them."""
     return (folder / "docs").is_dir() or find([folder], "docs.jsonl") is not None
+
+
+def count_documents(folder: Path) -> int:
+    """All documents of a folder, whether a row names them or not."""
+    every = collected(folder)
+    return sum(1 for _ in (folder / "docs").iterdir()) if every is None else len(every)
 
 
 def read_eraser(folder: str | Path, split: str, splitter: Splitter = lines) -> Iterator[Pair]:
@@ -45,12 +51,12 @@ def read_row(folder: Path, row: dict[str, Any], splitter: Splitter) -> Pair:
         strange = [piece["docid"] for piece in evidence if piece["docid"] not in known]
         if strange:
             raise ValueError(f"there is evidence in {strange[0]}, which is neither {known[0]} nor {known[1]}")
-        sides = [read_documents(folder, (name,), splitter)[0] for name in known]
+        left, right = (read_documents(folder, (name,), splitter)[0] for name in known)
         marks = [
             marked(side, [piece for piece in evidence if piece["docid"] == name], (name,), (0,))
-            for side, name in zip(sides, known, strict=True)
+            for side, name in zip((left, right), known, strict=True)
         ]
-        return Pair(row["annotation_id"], *sides, str(row["classification"]), *marks)
+        return Pair(row["annotation_id"], left, right, str(row["classification"]), *marks)
     if not names:
         names = (row["annotation_id"].rsplit(":", 2)[0],)  # a row without evidence: its id starts with its document
     right, first_token = read_documents(folder, names, splitter)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from whymatch.datasets.conversion import Conversion, Row
-from whymatch.datasets.eraser import read_eraser
+from whymatch.datasets.eraser import count_documents, read_eraser
 from whymatch.datasets.esnli import Annotation, Marked, read_esnli, read_snli
 from whymatch.datasets.files import find
 from whymatch.datasets.records import Pair
@@ -35,7 +35,12 @@ def conversion(splits: dict[str, Iterable[Pair]], spans: str, *, stays: bool = F
 
 def eraser(folder: Path) -> Conversion:
     """A folder of the ERASER benchmark, checked row by row."""
-    return conversion({split: read_eraser(folder, split) for split in SPLITS}, "sentences", stays=True)
+    return conversion(
+        {split: read_eraser(folder, split) for split in SPLITS},
+        "sentences",
+        stays=True,
+        **{"documents in all": count_documents(folder)},
+    )
 
 
 def esnli(folders: Sequence[Path], annotation: Annotation, seed: int) -> Conversion:

@@ -122,7 +122,8 @@ class PairTally:
 def of_split(counts: Counter[str]) -> dict[str, float]:
     """The counts of one split, the labels in order, and how much of the words people marked."""
     labels = {name: counts[name] for name in sorted(counts) if name.startswith("label ")}
-    found: dict[str, float] = {name: counts[name] for name in ("pairs", "pairs with a rationale")} | labels
+    found: dict[str, float] = {"pairs": counts["pairs"], "pairs with a rationale": counts["pairs with a rationale"]}
+    found.update(labels)
     if counts["words where people marked"]:
         found["words marked, %"] = round(100 * counts["words marked"] / counts["words where people marked"], 1)
     return found
