@@ -143,7 +143,12 @@ def test_erasers_esnli_has_its_sentences_on_two_sides(tmp_path: Path, layout: st
     def piece(end: str, start: int) -> dict[str, Any]:
         return {"docid": f"7.jpg#1_{end}", "start_token": start, "end_token": start + 1, "text": ""}
 
-    base = {"annotation_id": "7.jpg#1", "classification": "contradiction", "query": "", "query_type": None}
+    base: dict[str, Any] = {
+        "annotation_id": "7.jpg#1",
+        "classification": "contradiction",
+        "query": "",
+        "query_type": None,
+    }
     named = {"docids": ["7.jpg#1_hypothesis", "7.jpg#1_premise"]}
     rows = [
         base | named | {"evidences": [[piece("premise", 1), piece("hypothesis", 1)], [piece("premise", 3)]]},

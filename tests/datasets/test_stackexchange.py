@@ -10,8 +10,10 @@ from tests.datasets.writing import corpus_folder, real, write, write_rows
 from whymatch.datasets.askubuntu import benchmark, read_candidates, read_texts
 from whymatch.datasets.conversion import run
 from whymatch.datasets.corpora import Corpus, Text, corpus, labelled_corpus, read_corpus
+from whymatch.datasets.jsonl import read_queries
 from whymatch.datasets.markup import html_text
 from whymatch.datasets.stackexchange import dumps, read_dumps, read_duplicates, read_questions
+from whymatch.text.spans import lines
 
 NOTE = "<blockquote><p><strong>Possible Duplicate:</strong><br><a href='x'>Secret title</a></p></blockquote>"
 
@@ -137,13 +139,11 @@ def test_the_askubuntu_benchmark_keeps_its_splits_and_candidates(tmp_path: Path)
     assert [one.scores for one in read_candidates(folder / "dev.txt", texts)] == [(3.5, 2, 1), (2, 1)]
     out = tmp_path / "out"
     found = run(benchmark(folder, 20, seed=0), out, lambda done, split: None)
-    from whymatch.datasets.folders import read_split
-
-    (train,) = read_split(out, "train", "rank", "line")
+    (train,) = read_queries(out, "train", lines)
     assert train.relevant == (True, True, *[False] * 20)
-    (val,) = read_split(out, "val", "rank", "line")
+    (val,) = read_queries(out, "val", lines)
     assert val.relevant == (True, False, False)
-    (test,) = read_split(out, "test", "rank", "line")
+    (test,) = read_queries(out, "test", lines)
     assert test.relevant == (True, False)
     assert found["left out"] == {"queries of val without a similar text among their candidates": 1}
     assert found["documents"] == 39
