@@ -7,10 +7,10 @@ from errno import ENOSPC
 
 from whymatch import __doc__ as question
 from whymatch import __version__
-from whymatch.cli import align, evaluate, reproduce, train
+from whymatch.cli import align, data, evaluate, reproduce, train
 from whymatch.cli.complaints import complain, discard_output
 
-VERBS = (align, train, evaluate, reproduce)
+VERBS = (align, data, train, evaluate, reproduce)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

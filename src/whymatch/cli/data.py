@@ -1,0 +1,58 @@
+"""`whymatch data`: official files of a data set into our layout, and where to find them."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from whymatch.datasets.catalog import NAMES, SOURCES
+
+
+def add_to(verbs: Any) -> None:
+    """Adds the verb to the command line."""
+    parser = verbs.add_parser("data", help="prepare a data set, or say where its files are found")
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="what each data set is, where it is found, under which licence")
+    listing.set_defaults(run=run_list)
+    preparing = actions.add_parser("prepare", help="check official files, convert them, print their statistics")
+    preparing.add_argument("name", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
+    preparing.add_argument(
+        "--from", dest="sources", type=Path, nargs="+", required=True, metavar="PATH", help="folders or files"
+    )
+    preparing.add_argument("--out", type=Path, help="a new folder (default: only check, and print the statistics)")
+    preparing.add_argument("--seed", type=int, default=0, help="of splits and negatives (default: 0)")
+    preparing.add_argument("--hard", action="store_true", help="ranking: negatives by BM25, not random ones")
+    preparing.add_argument(
+        "--negatives", type=int, metavar="N", help="ranking: documents a query (default: the paper's)"
+    )
+    preparing.add_argument(
+        "--annotation", choices=["first", "majority"], default="first", help="esnli: whose marks are the rationale"
+    )
+    preparing.set_defaults(run=run_prepare)
+
+
+def run_list(settings: argparse.Namespace) -> None:
+    """Prints every data set; nothing is downloaded."""
+    for number, source in enumerate(SOURCES):
+        print(f"{'' if number == 0 else chr(10)}{source.name}: {source.what}")
+        for what, value in (("from", source.where), ("files", source.files), ("licence", source.licence)):
+            print(f"  {what + ':':<9}{value}")
+
+
+def run_prepare(settings: argparse.Namespace) -> None:
+    """Prepares and prints the statistics beside the paper's."""
+    from whymatch.cli.watching import bar
+    from whymatch.datasets.prepare import Choices, prepare
+    from whymatch.datasets.statistics import OFFICIAL, rows
+    from whymatch.show.terminal import table
+
+    name, out = settings.name, settings.out
+    choices = Choices(settings.seed, settings.hard, settings.negatives, settings.annotation)
+    with bar("reading", None) as update:
+        found = prepare(
+            name, settings.sources, out, choices, lambda done, split: update(done, description=f"{split}: {done:,}")
+        )
+    print(table([name, "here", "official" if name in OFFICIAL else "paper"], rows(name, found)))
+    if out is not None and (out / "train.jsonl").is_file():
+        print(f"\nIn our layout: {out}")
+    elif out is not None:
+        print(f"\nStatistics: {out}. The data stay in ERASER's layout: train on {settings.sources[0]} itself.")

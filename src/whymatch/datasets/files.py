@@ -1,0 +1,58 @@
+"""Files of data sets, plain or gzipped; what is wrong with one is said with its line."""
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+BAD_ROW = (KeyError, TypeError, AttributeError, ValueError, OSError, RecursionError)
+
+
+def find(folders: Iterable[Path], *names: str) -> Path | None:
+    """The first file of one of these names, plain or gzipped, in any of the folders."""
+    files = (folder / f"{name}{end}" for folder in folders for name in names for end in ("", ".gz"))
+    return next((file for file in files if file.is_file()), None)
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file; one that ends in the middle of its compression is called damaged."""
+    try:
+        with gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb") as data:
+            yield cast(BinaryIO, data)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{file} is damaged: {error}.") from None
+
+
+@contextmanager
+def at(file: Path, number: int) -> Iterator[None]:
+    """What goes wrong in one row is raised with its file and line."""
+    try:
+        yield
+    except BAD_ROW as error:
+        said = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+        raise ValueError(f"{file}, line {number}: {said}") from error
+
+
+def numbered(file: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 text with their numbers, from 1, without their line breaks."""
+    with opened(file) as data:
+        for number, line in enumerate(data, start=1):
+            with at(file, number):
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+            yield number, text
+
+
+def fields(file: Path, *counts: int) -> Iterator[tuple[int, list[str]]]:
+    """The fields between tabs of every line that is not empty, which are as many as one of `counts`."""
+    for number, line in numbered(file):
+        found = line.split("\t")
+        if line and len(found) not in counts:
+            wanted = " or ".join(map(str, counts))
+            raise ValueError(
+                f"{file}, line {number}: a row has {wanted} fields between tabs, this one has {len(found)}."
+            )
+        if line:
+            yield number, found

@@ -1,0 +1,83 @@
+"""Pairs with labels and rationales: e-SNLI into our layout, and ERASER's folders, which stay as they are."""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from whymatch.datasets.conversion import Conversion, Row
+from whymatch.datasets.eraser import count_documents, read_eraser
+from whymatch.datasets.esnli import Annotation, Marked, read_esnli, read_snli
+from whymatch.datasets.files import find
+from whymatch.datasets.records import Pair
+from whymatch.datasets.splits import split_whole
+from whymatch.datasets.statistics import PairTally
+
+SPLITS = ("train", "val", "test")
+HALVES = {"train": 0.5, "val": 0.5}
+
+
+def pair_row(pair: Pair) -> Row:
+    """A row of our layout; rationales that nobody was asked for are left away."""
+    row = {"id": pair.id, "left": pair.left.text, "right": pair.right.text, "label": pair.label}
+    sides = {"left_rationale": pair.left_rationale, "right_rationale": pair.right_rationale}
+    return row | {side: [[*span] for span in marks] for side, marks in sides.items() if marks is not None}
+
+
+def conversion(splits: dict[str, Iterable[Pair]], spans: str, *, stays: bool = False, **more: Any) -> Conversion:
+    """Pairs by split as rows, counted as they pass."""
+    tally = PairTally()
+    rows: dict[str, Iterable[Row]] = {
+        split: map(pair_row, tally.passing(split, some)) for split, some in splits.items()
+    }
+    return Conversion(rows, lambda: {**tally.values(spans), **more}, stays)
+
+
+def eraser(folder: Path) -> Conversion:
+    """A folder of the ERASER benchmark, checked row by row."""
+    return conversion(
+        {split: read_eraser(folder, split) for split in SPLITS},
+        "sentences",
+        stays=True,
+        **{"documents in all": count_documents(folder)},
+    )
+
+
+def esnli(folders: Sequence[Path], annotation: Annotation, seed: int) -> Conversion:
+    """e-SNLI's official splits, or SNLI's labels to train on where there is no file to train on with marks.
+
+    Then half of the validation pairs, by premise, move into training, so that there are rationales to learn from.
+    """
+    val, test = find(folders, "esnli_dev.csv"), find(folders, "esnli_test.csv")
+    numbered = [find(folders, f"esnli_train_{number}.csv") for number in (1, 2)]
+    marked = [file for file in (find(folders, "esnli_train.csv"), *numbered) if file is not None]
+    labels = find(folders, "train.tsv")
+    names = ", ".join(map(str, folders))
+    if val is None or test is None:
+        raise ValueError(f"{names} has no esnli_dev.csv and esnli_test.csv, plain or gzipped.")
+    if None in numbered and any(numbered):
+        raise ValueError(f"{names} has one of esnli_train_1.csv and esnli_train_2.csv: both are needed.")
+    if not marked and labels is None:
+        raise ValueError(
+            f"{names} has no esnli_train_1.csv and esnli_train_2.csv. Without them, name a folder with SNLI's labels "
+            "(train.tsv) too: --from ESNLI SNLI."
+        )
+
+    if marked:
+        train: Iterable[Marked] = chain.from_iterable(map(read_esnli, marked))
+        held_out: Iterable[Marked] = read_esnli(val)
+    else:
+        assert labels is not None
+        halves = by_premise(read_esnli(val), seed)
+        train, held_out = chain(read_snli(labels), halves["train"]), halves["val"]
+    splits = {"train": train, "val": held_out, "test": read_esnli(test)}
+    found: dict[str, Iterable[Pair]] = {split: (one.pair(annotation) for one in some) for split, some in splits.items()}
+    return conversion(found, "word spans", annotation=annotation, seed=seed)
+
+
+def by_premise(pairs: Iterable[Marked], seed: int) -> dict[str, list[Marked]]:
+    """Two halves that share no premise."""
+    groups: dict[str, list[Marked]] = {}
+    for pair in pairs:
+        groups.setdefault(pair.left, []).append(pair)
+    return {split: [*chain.from_iterable(some)] for split, some in split_whole(groups.values(), seed, HALVES).items()}
