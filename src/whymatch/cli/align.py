@@ -38,7 +38,7 @@ def add_to(verbs: Any) -> None:
     )
     parser.add_argument("--below", type=float, metavar="X", help="with up-to: link only pairs that cost less than X")
     parser.add_argument("--clip", action="store_true", help="with --pairs: make k smaller where a text is short")
-    parser.add_argument("--spans", default="sentence", help="sentence (default), word, paragraph, line or punkt")
+    parser.add_argument("--spans", default="sentence", help="sentence (default), word, paragraph, line, text or punkt")
     parser.add_argument(
         "--encoder", metavar="MODEL", help="a model's folder or name, or word vectors (default: MiniLM)"
     )

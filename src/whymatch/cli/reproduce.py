@@ -1,19 +1,68 @@
-"""`whymatch reproduce heatmap`: the paper's figure 5 and table 1 on a synthetic problem, every method side by side."""
+"""`whymatch reproduce`: the paper's tables on real data, and its figure 5 on a synthetic problem."""
 
 import argparse
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+TABLES = Path("experiments")
+
 
 def add_to(verbs: Any) -> None:
     """Adds the verb to the command line."""
-    parser = verbs.add_parser("reproduce", help="the paper's figure 5: every method on a synthetic problem")
-    parser.add_argument("what", choices=["heatmap"], help="heatmap: every method on one synthetic 30 × 20 problem")
-    parser.add_argument("--picture", type=Path, default=Path("heatmap.png"), help="where to write the picture")
+    parser = verbs.add_parser("reproduce", help="the paper's tables, and its figure 5")
+    parser.add_argument(
+        "what", metavar="WHAT", help="heatmap (figure 5), or a table: the name of a file in experiments/"
+    )
+    parser.add_argument(
+        "--data", type=Path, help="tables: the folder with the prepared data sets (default: WHYMATCH_PREPARED)"
+    )
+    parser.add_argument("--seeds", type=int, default=1, help="tables: runs of every trained row (default: 1)")
+    parser.add_argument("--rows", default="", help="tables: only rows whose name holds this")
+    parser.add_argument("--picture", type=Path, default=Path("heatmap.png"), help="heatmap: where to write the picture")
     parser.set_defaults(run=run)
+
+
+def run(settings: argparse.Namespace) -> None:
+    """Draws the heat maps, or runs the rows of a table that are not on disk yet and writes docs/results.md."""
+    if settings.what == "heatmap":
+        heat_maps_of_every_method(settings.picture)
+    else:
+        table(settings)
+
+
+def table(settings: argparse.Namespace) -> None:
+    from whymatch.learning.results import page
+    from whymatch.learning.tables import read_table, run_table
+
+    files = sorted(TABLES.glob("*.toml"))
+    names = [file.stem for file in files]
+    if settings.what not in names:
+        known = ", ".join(["heatmap", *names])
+        hint = "" if names else " Tables are run in a clone of the repository, which has an experiments folder."
+        raise ValueError(f"There is no {settings.what!r} to reproduce: {known}.{hint}")
+    data = settings.data or (Path(os.environ["WHYMATCH_PREPARED"]) if "WHYMATCH_PREPARED" in os.environ else None)
+    if data is None or not data.is_dir():
+        raise ValueError("Tables need --data: a folder with what `whymatch data prepare NAME --out` wrote, by name.")
+    if settings.seeds < 1:
+        raise ValueError(f"--seeds takes 1 or more, got {settings.seeds}.")
+    tables = {file.stem: read_table(file) for file in files}
+    run_table(
+        tables[settings.what],
+        data,
+        TABLES / "results",
+        seeds=settings.seeds,
+        only=settings.rows,
+        line=lambda text: print(text, file=sys.stderr),
+    )
+    out = Path("docs") / "results.md"
+    out.parent.mkdir(exist_ok=True)
+    out.write_text(page(tables.values(), TABLES / "results"), encoding="utf-8")
+    print(f"Results: {out}")
 
 
 def synthetic_cost(left: int = 30, right: int = 20, seed: int = 0) -> "Tensor":
@@ -30,12 +79,12 @@ def synthetic_cost(left: int = 30, right: int = 20, seed: int = 0) -> "Tensor":
     return cosine_distance(x, y)
 
 
-def run(settings: argparse.Namespace) -> None:
+def heat_maps_of_every_method(picture: Path) -> None:
     """Solves the problem by every method, prints what each promises and gives, and draws the plans."""
     import torch
 
     from whymatch.matching.attention import attention, count_active, entmax15, max_sim, sparsemax
-    from whymatch.show.terminal import table
+    from whymatch.show.terminal import table as as_table
     from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
     from whymatch.transport.entropic import Temperature
     from whymatch.transport.exact import solve
@@ -78,9 +127,9 @@ def run(settings: argparse.Namespace) -> None:
         rows.append(["", name, "none", f"{links}", f"{links / (n * m):.1%}", ""])
         plans[f"{name}\n{each} active"] = matrices[0].tolist()
     print(f"A synthetic problem: {n} spans on the left, {m} on the right, {n * m} pairs that could be linked.\n")
-    print(table(["constraint", "in the paper", "promised links", "links", "of all pairs", "gap to optimum"], rows))
+    print(as_table(["constraint", "in the paper", "promised links", "links", "of all pairs", "gap to optimum"], rows))
     print("\nAttention has a matrix for each direction, and its links are those active in either.")
-    draw(plans, settings.picture)
+    draw(plans, picture)
 
 
 def draw(plans: dict[str, list[list[float]]], picture: Path) -> None:

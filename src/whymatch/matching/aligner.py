@@ -57,8 +57,8 @@ class Aligner:
     layer of it, and compared by calibrated cosine. `order` is the price of links out of order, `below` the cost under
     which spans match if no constraint is given.
 
-    `split` is sentence, word, paragraph, line, punkt or a function of a text; `encode` a model's name or folder, a file
-    of word vectors, or an encoder; `cost` cosine, calibrated, dot, euclidean or another key of `COSTS`, or a `Cost`.
+    `split` is sentence, word, paragraph, line, text, punkt or a function; `encode` a model's name or folder, a file of
+    word vectors, or an encoder; `cost` cosine, calibrated, dot, euclidean or another key of `COSTS`, or a `Cost`.
     """
 
     def __init__(

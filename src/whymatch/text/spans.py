@@ -104,11 +104,21 @@ def word_pattern() -> Any:
     return regex.compile(rf"\p{{N}}+(?:[.,]\p{{N}}+)+|{word}(?:['’]{word})*|\X")
 
 
+def whole(text: str) -> list[Span]:
+    """The text as one span, without the white space around it; none if it is blank.
+
+    >>> whole("  Two words. ")
+    [Span(start=2, end=12)]
+    """
+    return trimmed(text, [(0, len(text))])
+
+
 SPLITTERS: dict[str, Splitter] = {
     "sentence": sentences,
     "word": words,
     "paragraph": paragraphs,
     "line": lines,
+    "text": whole,
     "punkt": punkt,
 }
 

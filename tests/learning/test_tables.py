@@ -1,0 +1,109 @@
+"""Tables run what is not on disk, keep what is, and put it beside the paper's numbers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_train import OTHER, PETS, SAME, write
+from whymatch.cli import main
+from whymatch.learning.settings import Settings, typed
+from whymatch.learning.tables import merged, place, read_table
+
+TABLE = """
+title = "A table"
+about = "Of pets."
+data = "pets"
+[columns]
+"P@1" = ["P@1", 100]
+"# Align." = ["active alignments", 1]
+[settings]
+task = "rank"
+[settings.schedule]
+epochs = 1
+[[row]]
+name = "OT (exact k = 1)"
+paper = { "P@1" = 12.5 }
+settings = { rule = { constraint = "exactly:1" } }
+[[row]]
+name = "Untrained, whole"
+trained = false
+settings = { spans = "text", rule = { constraint = "exactly:1" } }
+[[row]]
+name = "Somebody else's"
+paper = { "P@1" = 77.0 }
+"""
+
+
+@pytest.fixture
+def clone(tmp_path: Path, minilm: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    rows: list[dict[str, object]] = [
+        {"query": PETS[i], "documents": [OTHER[i], SAME[i]], "relevant": [1]} for i in range(4)
+    ]
+    (tmp_path / "data").mkdir()
+    write(tmp_path / "data" / "pets", rows)
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "pets.toml").write_text(TABLE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_row_is_run_once_and_stands_beside_the_papers(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "pets", "--data", "data", "--seeds", "2"]) == 0
+    files = sorted(file.name for file in (clone / "experiments" / "results" / "pets").iterdir())
+    assert files == ["ot-exact-k-1-0.json", "ot-exact-k-1-1.json", "untrained-whole-0.json"]
+    record = json.loads((clone / "experiments" / "results" / "pets" / files[0]).read_text())
+    assert record["results"]["P@1"]["mean"] == 1
+    assert str(clone) not in json.dumps(record)
+    page = (clone / "docs" / "results.md").read_text()
+    assert "| **OT (exact k = 1)** | 100.0 ± 0.0 | 1.0 ± 0.0 | 2 |" in page
+    assert "| OT (exact k = 1), the paper | 12.5 |  | |" in page
+    assert "| **Untrained, whole** | 100.0 | 1.0 | – |" in page
+    assert "| Somebody else's, the paper | 77 |  | |" in page
+    capsys.readouterr()
+    assert main(["reproduce", "pets", "--data", "data", "--seeds", "2"]) == 0
+    assert "seed" not in capsys.readouterr().err
+
+
+def test_a_run_that_was_lost_is_run_again(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "pets", "--data", "data", "--rows", "untrained"]) == 0
+    file = clone / "experiments" / "results" / "pets" / "untrained-whole-0.json"
+    whole = json.loads(file.read_text())
+    file.write_text(file.read_text()[:40])
+    assert main(["reproduce", "pets", "--data", "data", "--rows", "untrained"]) == 0
+    assert json.loads(file.read_text())["results"]["MAP"] == whole["results"]["MAP"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["dogs"], "There is no 'dogs' to reproduce: heatmap, pets"),
+        (["pets"], "Tables need --data"),
+        (["pets", "--data", "nowhere"], "Tables need --data"),
+        (["pets", "--data", "data", "--seeds", "0"], "--seeds takes 1 or more"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(
+    arguments: list[str], says: str, clone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", *arguments]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_row_says_what_differs_and_its_rule_is_its_own() -> None:
+    common = {"rule": {"constraint": "up-to:1", "below": 0.5}, "schedule": {"epochs": 3, "rate": 0.1}}
+    found = merged(common, {"rule": {"attention": "softmax"}, "schedule": {"rate": 0.2}})
+    assert found == {"rule": {"attention": "softmax"}, "schedule": {"epochs": 3, "rate": 0.2}}
+
+
+@pytest.mark.parametrize(
+    "file", sorted((Path(__file__).parents[2] / "experiments").glob("*.toml")), ids=lambda f: f.stem
+)
+def test_the_tables_of_the_repository_can_be_run(file: Path) -> None:
+    table = read_table(file)
+    places = {place(Path(), table, row, 0) for row in table.rows}
+    assert len(places) == len(table.rows)
+    for row, _ in table.runs(1):
+        assert row.settings is not None
+        typed(Settings, {**row.settings, "data": row.data}, row.name)
+        assert set(row.paper) <= set(table.columns)
