@@ -1,10 +1,15 @@
 """Running `whymatch align` in a test, and reading what it answers."""
 
 import json
+import os
+import pty
 import re
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple, TypeAlias
 
 from whymatch.matching.alignment import Alignment
@@ -71,3 +76,25 @@ def row(left: object, right: object, **more: object) -> bytes:
 
 
 GOOD = row("The cat slept. It rained all day.", ["All day, rain.", "A cat was asleep."])
+
+
+def at_a_terminal(command: Sequence[str]) -> Ran:
+    """Runs a command with its output in a pipe; the errors are what a person at the terminal sees, without colours."""
+    screen, terminal = pty.openpty()
+    seen = bytearray()
+
+    def watch() -> None:
+        with suppress(OSError):  # the terminal was closed
+            while part := os.read(screen, 4096):
+                seen.extend(part)
+
+    person = Thread(target=watch)
+    person.start()
+    environment = {**os.environ, "COLUMNS": "120", "TERM": "xterm"}
+    ran = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=terminal, check=False, timeout=LIMIT, env=environment, text=True
+    )
+    os.close(terminal)
+    person.join(LIMIT)
+    os.close(screen)
+    return Ran(ran.returncode, ran.stdout, re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.decode()))

@@ -2,20 +2,31 @@
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread, Timer
+from threading import Timer
 from typing import IO, NamedTuple
 
 import pytest
 
-from tests.cli.running import COMMAND, DUPLICATE, GOOD, LIMIT, LONG, QUESTION, SHORT, Ran, refused, strict
+from tests.cli.running import (
+    COMMAND,
+    DUPLICATE,
+    GOOD,
+    LIMIT,
+    LONG,
+    QUESTION,
+    SHORT,
+    Ran,
+    at_a_terminal,
+    refused,
+    strict,
+)
 from whymatch.cli import main
 from whymatch.cli.align import TOGETHER
 from whymatch.text.encoders import models
@@ -118,25 +129,11 @@ def test_a_closed_input_is_refused(
 
 
 def test_a_person_sees_a_bar_and_the_answers_go_where_they_are_sent(tmp_path: Path) -> None:
-    pairs, answers = tmp_path / "pairs.jsonl", tmp_path / "answers.jsonl"
+    pairs = tmp_path / "pairs.jsonl"
     pairs.write_bytes(b"\n".join([GOOD] * 3 + [b"{"] + [GOOD] * TOGETHER))  # two chunks, the first while the bar moves
-    screen, terminal = pty.openpty()
-    seen = bytearray()
-
-    def watch() -> None:
-        with suppress(OSError):  # the terminal was closed
-            while data := os.read(screen, 4096):
-                seen.extend(data)
-
-    person = Thread(target=watch)
-    person.start()
-    with answers.open("wb") as out:
-        ran = subprocess.run([*COMMAND, "--pairs", str(pairs)], stdout=out, stderr=terminal, check=False, timeout=LIMIT)
-    os.close(terminal)
-    person.join(LIMIT)
-    os.close(screen)
-    assert ran.returncode == 2
-    assert [strict(line)["line"] for line in answers.read_text().splitlines()] == [1, 2, 3, *range(5, 5 + TOGETHER)]
-    assert b"aligning" in seen
-    assert b"100%" in seen
-    assert b"line 4: This is not JSON" in seen
+    ran = at_a_terminal([*COMMAND, "--pairs", str(pairs)])
+    assert ran.status == 2
+    assert [strict(line)["line"] for line in ran.out.splitlines()] == [1, 2, 3, *range(5, 5 + TOGETHER)]
+    assert "aligning" in ran.err
+    assert "100%" in ran.err
+    assert "line 4: This is not JSON" in ran.err
