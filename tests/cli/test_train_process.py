@@ -18,6 +18,6 @@ def test_a_person_sees_the_epoch_the_loss_and_the_speed(pairs: Path, tmp_path: P
     command = [sys.executable, "-m", "whymatch", "train", settings(tmp_path, text), "--out", str(tmp_path / "run")]
     ran = at_a_terminal(command)
     assert ran.status == 0, ran.err
-    assert re.fullmatch(r"validation \d\.\d+, model in .*\n", ran.out)
+    assert re.fullmatch(r"validation macro F1 \d\.\d+, model in .*\n", ran.out)
     assert "encoding" in ran.err
     assert re.search(r"epoch 2 of 2 .* loss \d\.\d+ +\d+/s", ran.err)

@@ -58,8 +58,8 @@ def test_every_loss_and_every_epoch_is_a_line(tmp_path: Path) -> None:
     assert [row["step"] for row in found if "loss" in row] == list(range(1, 11))
     assert {row["step"]: row["loss"] for row in found if "loss" in row} == losses
     assert [row for row in found if "epoch" in row] == [
-        {"epoch": 1, "step": 5, "validation": 5.0},
-        {"epoch": 2, "step": 10, "validation": 10.0},
+        {"epoch": 1, "step": 5, "last loss": losses[5], "validation": 5.0},
+        {"epoch": 2, "step": 10, "last loss": losses[10], "validation": 10.0},
     ]
 
 
@@ -113,6 +113,7 @@ def test_tensorboard_reads_the_losses(tmp_path: Path) -> None:
     losses = run(tmp_path, 2)
     found = events(tmp_path)
     shown = found.pop("loss")
+    assert dict(found.pop("last loss")) == pytest.approx({step: losses[step] for step in (5, 10)})
     assert [step for step, _ in shown] == list(losses)
     assert dict(shown) == pytest.approx(losses)
     assert found == {"epoch": [(5, 1.0), (10, 2.0)], "validation": [(5, 5.0), (10, 10.0)]}

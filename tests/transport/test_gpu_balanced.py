@@ -60,9 +60,9 @@ def test_an_impatient_solver_is_optimal_for_given_masses(monkeypatch: pytest.Mon
     from whymatch.transport.kernels.gpu import flows
 
     monkeypatch.setattr(flows, "PATIENCE", tl.constexpr(0))
-    for seed in range(12):
+    for seed in range(4):
         rng = np.random.default_rng(seed)
-        n, m = 8, 7
+        n, m = 7, 6
         cost = torch.from_numpy(np.outer(np.arange(1, n + 1), np.arange(1, m + 1)).astype(float))
         left, right = (torch.from_numpy(rng.dirichlet(np.full(side, 0.3))) for side in (n, m))
         found, expected = (run(cost, Balanced(), mass=(left, right)) for run in (solve_there, solve))

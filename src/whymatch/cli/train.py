@@ -43,4 +43,4 @@ def run(settings: argparse.Namespace) -> None:
         watch = Watch(lambda line: print(line, file=sys.stderr), encoded, show)
         best = train(runs, folder, resume=settings.resume, watch=watch)
     if best.first:
-        print(f"validation {best.validation:.4f}, model in {folder / 'model'}")
+        print(f"validation {best.measure} {best.validation:.4f}, model in {folder / 'model'}")

@@ -2,7 +2,8 @@
 
 import gzip
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from operator import index
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ def read_pairs(folder: Path, split: str, splitter: Splitter) -> Iterator[Pair]:
     """`{"left", "right", "label"}`, with "left_rationale" and "right_rationale", lists of [start, end], if marked."""
 
     def read(row: dict[str, Any], name: str) -> Pair:
+        no_misspelling(row, ("id", "left", "right", "label", "left_rationale", "right_rationale"))
         left, right = (document(row[side], splitter) for side in ("left", "right"))
         marks = [marked(row.get(f"{side}_rationale"), text) for side, text in (("left", left), ("right", right))]
         label = row.get("label")
@@ -30,6 +32,7 @@ def read_queries(folder: Path, split: str, splitter: Splitter) -> Iterator[Query
     """`{"query", "documents", "relevant"}`: the numbers of the relevant documents, from 0."""
 
     def read(row: dict[str, Any], name: str) -> Query:
+        no_misspelling(row, ("id", "ids", "query", "documents", "relevant"))
         texts, relevant = row["documents"], row["relevant"]
         if not isinstance(texts, list) or not isinstance(relevant, list):
             raise ValueError('"documents" and "relevant" are lists')
@@ -54,11 +57,27 @@ def rows(folder: Path, split: str, read: Callable[[dict[str, Any], str], Record]
         for number, line in enumerate(whole(lines, file), start=1):
             if not line.strip():
                 continue
+            where = f"{file}, line {number}"
             try:
-                record = read(json.loads(line), f"{split}:{number}")
-            except (KeyError, TypeError, AttributeError, ValueError, OSError, RecursionError) as error:
-                raise ValueError(f"{file}, line {number}: {type(error).__name__}: {error}") from error
+                row = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"{where}: this is not JSON: {getattr(error, 'msg', error)}.") from None
+            if not isinstance(row, dict):
+                raise ValueError(f"{where}: a row is an object with names and values, got {type(row).__name__}.")
+            try:
+                record = read(row, f"{split}:{number}")
+            except KeyError as error:
+                raise ValueError(f"{where}: there is no {error}; the row has {', '.join(row)}.") from None
+            except (TypeError, AttributeError, ValueError, OSError) as error:
+                raise ValueError(f"{where}: {error}") from error
             yield record
+
+
+def no_misspelling(row: dict[str, Any], known: Sequence[str]) -> None:
+    """Raises for a name that is nearly one of ours; others are the caller's own."""
+    for name in row:
+        if name not in known and (near := get_close_matches(name, known, 1, 0.85)):
+            raise ValueError(f"{name!r} is no name that is read. Is it {near[0]!r}?")
 
 
 def whole(lines: Iterable[bytes], file: Path) -> Iterator[bytes]:
@@ -73,7 +92,11 @@ def marked(ranges: Any, text: Document) -> tuple[Span, ...] | None:
     """Ranges of characters that people marked, or None if nobody was asked."""
     if ranges is None:
         return None
-    spans = tuple(Span(index(start), index(end)) for start, end in ranges)
-    if any(not 0 <= start < end <= len(text.text) for start, end in spans):
-        raise ValueError(f"a rationale lies outside a text of {len(text.text)} characters")
+    try:
+        spans = tuple(Span(index(start), index(end)) for start, end in ranges)
+    except (TypeError, ValueError):
+        raise ValueError(f"a rationale is a list of [start, end] in characters, got {ranges!r:.60}") from None
+    for start, end in spans:
+        if not 0 <= start < end <= len(text.text):
+            raise ValueError(f"[{start}, {end}] marks nothing in a text of {len(text.text)} characters")
     return spans

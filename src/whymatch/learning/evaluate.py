@@ -38,6 +38,8 @@ def evaluate(
     model.eval()
     with torch.no_grad():
         if isinstance(model, Ranker):
+            if deletions:
+                raise ValueError("Deletions are measured for classifiers: a ranker's score is that of its links alone.")
             return evaluate_ranker(model, records, progress)
         return evaluate_classifier(model, records, deletions, progress)
 

@@ -76,6 +76,8 @@ class Fitting(Generic[Item]):
     draw: Callable[[Item, torch.Generator], Item] = lambda item, chance: item
     """What of an item is used in an epoch."""
     processes: Processes = field(default_factory=Processes)
+    measure: str = "score"
+    """What `validate` gives, for people."""
     step: int = field(default=0, init=False)
     epoch: int = field(default=0, init=False)
     place: int = field(default=0, init=False)
@@ -84,6 +86,7 @@ class Fitting(Generic[Item]):
     best_epoch: int = field(default=-1, init=False)
     best_weights: dict[str, Tensor] = field(default_factory=dict, init=False)
     journal: Journal | None = field(default=None, init=False)
+    last_loss: float = field(default=math.nan, init=False)
 
     def run(self, items: Sequence[Item], *, resume: bool = False) -> float:
         """Learns until validation no longer improves; leaves the best weights in the model and returns their score."""
@@ -117,9 +120,12 @@ class Fitting(Generic[Item]):
                 self.best, self.best_epoch = score, self.epoch
                 self.best_weights = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
             self.epoch, self.place = self.epoch + 1, 0
-            self.note({"epoch": self.epoch, "step": self.step, "validation": score})
-            self.report(f"epoch {self.epoch}, step {self.step}, validation {score:.4g}")
+            self.note({"epoch": self.epoch, "step": self.step, "last loss": self.last_loss, "validation": score})
+            done = f"epoch {self.epoch}, step {self.step}, loss {self.last_loss:.4g}"
+            self.report(f"{done}, validation {self.measure} {score:.4g}")
             self.save()
+        if self.epoch < self.schedule.epochs:
+            self.report(f"stopped: no better for {self.schedule.patience} epochs; the best was {self.best_epoch + 1}")
 
     def run_epoch(self, items: Sequence[Item], sizes: Sequence[Size]) -> None:
         """The rest of an epoch, in the order that its number and the seed decide."""
@@ -130,7 +136,7 @@ class Fitting(Generic[Item]):
         self.model.train()
         while self.place < len(order):
             rows = order[self.place : self.place + self.schedule.accumulate]
-            loss = self.learn(list(self.share(items, sizes, rows, seed)), sum(map(len, rows)))
+            loss = self.last_loss = self.learn(list(self.share(items, sizes, rows, seed)), sum(map(len, rows)))
             self.place, done = self.place + len(rows), done + sum(map(len, rows))
             self.progress(Progress(self.epoch, done, len(items), loss, (done - first) / (time.perf_counter() - since)))
             if self.step % self.schedule.every == 0 and self.place < len(order):

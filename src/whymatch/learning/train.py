@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -40,6 +41,8 @@ class Run:
     settings: Settings
     validation: float
     folder: Path
+    measure: str = "score"
+    """What validation measures."""
     first: bool = True
     """Whether this is the process that speaks for all."""
 
@@ -70,6 +73,8 @@ def train(runs: Sequence[Settings], folder: str | Path, *, resume: bool = False,
             watch.line(f"{place}: {settings.task} with {settings.rule.constraint or settings.rule.attention}")
             done.append(train_one(settings, place, resume, watch, processes, known))
         best = max(done, key=lambda run: run.validation)
+        if len(done) > 1:
+            watch.line(f"chosen: {best.folder}, validation {best.measure} {best.validation:.4f}")
         if processes.first:
             finish(best, done, folder)
         processes.wait()
@@ -86,6 +91,9 @@ def train_one(settings: Settings, folder: Path, resume: bool, watch: Watch, proc
     ]
     train_split, validation = splits
     check(settings, train_split, validation)
+    if settings.task == "classify":
+        counts = Counter(pair.label for pair in train_split)
+        watch.line("labels: " + ", ".join(f"{label} {count:,}" for label, count in sorted(counts.items())))
     model = build(settings, [*train_split, *validation])
     made = {**asdict(settings), "records": fingerprint([*train_split, *validation])}
     if resume:
@@ -115,13 +123,14 @@ def train_one(settings: Settings, folder: Path, resume: bool, watch: Watch, proc
         most=MOST,
         draw=partial(drawn, negatives=settings.loss.negatives) if isinstance(model, Ranker) else same,
         processes=processes,
+        measure="MAP" if isinstance(model, Ranker) else "macro F1",
     )
     best = fitting.run(train_split, resume=resume)
     if processes.first:
         tune(model, validation, watch)
         model.save_pretrained(folder / "best")
     processes.wait()
-    return Run(settings, best, folder, processes.first)
+    return Run(settings, best, folder, fitting.measure, processes.first)
 
 
 def encode_once(encoder: Projected, texts: Sequence[Document], watch: Watch) -> None:
@@ -183,7 +192,9 @@ def check(settings: Settings, train_split: Sequence[Any], validation: Sequence[A
     for record in [*train_split, *validation]:
         if isinstance(record, Query) and not (any(record.relevant) and not all(record.relevant)):
             raise ValueError(f"Query {record.id} needs a similar and a dissimilar document.")
-        if isinstance(record, Pair) and (record.label is None or record.label not in labels):
+        if isinstance(record, Pair) and record.label is None:
+            raise ValueError(f"Pair {record.id} has no label.")
+        if isinstance(record, Pair) and record.label not in labels:
             raise ValueError(f"Pair {record.id} has the label {record.label!r}, which is not in the training split.")
     marked = [
         record

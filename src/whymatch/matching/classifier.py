@@ -16,6 +16,7 @@ from whymatch.matching.model import Learner, Matched, Matcher
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import Document, document
 from whymatch.text.spans import Span
+from whymatch.transport.constraints import Constraint
 
 AT_ONCE = 256  # pairs in a batch of predictions
 
@@ -37,7 +38,7 @@ class Classifier(Matcher):
     def __init__(
         self,
         encoder: Learner,
-        rule: Rule,
+        rule: Rule | Constraint,
         labels: Sequence[str],
         cost: Cost = cosine_distance,
         *,
@@ -45,7 +46,7 @@ class Classifier(Matcher):
         hidden: int = 128,
         dropout: float = 0.1,
     ) -> None:
-        super().__init__(encoder, rule, cost, split=split)
+        super().__init__(encoder, Transport(rule) if isinstance(rule, Constraint) else rule, cost, split=split)
         if len(set(labels)) != len(labels) or len(labels) < 2:
             raise ValueError(f"A classifier needs two labels or more, all different, got {list(labels)}.")
         self.labels = list(labels)
@@ -59,6 +60,8 @@ class Classifier(Matcher):
 
     def predict(self, pairs: Sequence[tuple[Text, Text]]) -> list[Prediction]:
         """Labels, probabilities and alignments: each text is encoded once, each pair aligned once."""
+        if any(isinstance(pair, str) or len(pair) != 2 for pair in pairs):
+            raise TypeError("predict takes a list of pairs (left, right).")
         aligner = self.aligner
         split = [tuple(document(text, aligner.split, separator=aligner.separator) for text in pair) for pair in pairs]
         found: list[Prediction] = []

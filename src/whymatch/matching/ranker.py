@@ -34,6 +34,8 @@ class Ranker(Matcher):
 
         k is clipped where a text is short. After `calibrate` each has the probability that it matches, too.
         """
+        if isinstance(documents, str):
+            raise TypeError("rank takes a query and a list of documents; this one is a single text.")
         pairs = [(query, text) for text in documents]
         if isinstance(self.rule, Transport):
             alignments = self.aligner.align_many(pairs, self.rule.constraint, clip=True)

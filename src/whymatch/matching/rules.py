@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from whymatch.matching.attention import Attention, Normaliser, active, attention, entmax15, sparsemax
-from whymatch.transport.constraints import Balanced, Constraint, Exactly, UpTo, fitted
+from whymatch.transport.constraints import Balanced, Constraint, Exactly, UpTo, check_constraint, fitted
 from whymatch.transport.entropic import Temperature
 from whymatch.transport.exact import solve
 from whymatch.transport.sinkhorn import sinkhorn
@@ -47,6 +47,9 @@ class Transport:
     smooth: Temperature | None = None
     soft: bool = False
     unrolled: float | None = None
+
+    def __post_init__(self) -> None:
+        check_constraint(self.constraint)
 
     def weights(self, cost: Tensor, sizes: Tensor) -> Tensor:
         groups: dict[Constraint, list[int]] = defaultdict(list)

@@ -82,8 +82,13 @@ def write(model: Matcher, folder: Path) -> None:
 
 
 def from_pretrained(folder: str | Path, encoder: Encoder | None = None) -> Any:
-    """The model in a folder: a `Ranker` or a `Classifier`. An encoder that was not written there is given."""
+    """The ranker or classifier in a folder, or in that of a run; an encoder that was not written there is given."""
     folder = Path(folder)
+    if not (folder / "config.json").is_file():
+        if (folder / "model" / "config.json").is_file():
+            folder = folder / "model"
+        elif (folder / "settings.json").is_file():
+            raise ValueError(f"The run in {folder} has not finished: go on with whymatch train … --resume.")
     try:
         config = json.loads((folder / "config.json").read_text())
         tensors = load_file(folder / "model.safetensors")

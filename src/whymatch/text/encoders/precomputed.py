@@ -20,14 +20,16 @@ class Precomputed:
         shapes = {tuple(vector.shape) for vector in self.vectors.values()}
         if len(shapes) != 1 or len(next(iter(shapes))) != 1:
             raise ValueError(f"Vectors must all have one length, got shapes {sorted(shapes)[:3]}.")
+        self.size = next(iter(shapes))[0]
 
     def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
-        size = len(next(iter(self.vectors.values())))
         found = []
         for text, some in zip(texts, spans, strict=True):
             pieces = [text[start:end] for start, end in some]
             for piece in pieces:
                 if piece not in self.vectors:
                     raise ValueError(f"There is no vector for {piece!r}. Precomputed takes one for every piece.")
-            found.append(torch.stack([self.vectors[piece] for piece in pieces]) if pieces else torch.zeros(0, size))
+            found.append(
+                torch.stack([self.vectors[piece] for piece in pieces]) if pieces else torch.zeros(0, self.size)
+            )
         return found

@@ -17,6 +17,9 @@ class Projected(Learning):
 
     def __init__(self, encoder: Encoder, size: int, dropout: float = 0.0) -> None:
         super().__init__()
+        given = getattr(encoder, "size", size)
+        if given != size:
+            raise ValueError(f"{encoder.name} gives vectors of size {given}, and the map is for size {size}.")
         self.encoder = encoder
         self.name = f"{encoder.name}, projected"
         self.contextual = encoder.contextual
