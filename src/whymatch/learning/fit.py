@@ -231,6 +231,7 @@ class Fitting(Generic[Item]):
             moments.setdefault(int(number), {})[part] = tensor
         self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": moments})
         self.processes.set_random_state(under("random.", tensors))
+        self.report(f"goes on from step {self.step}, in epoch {self.epoch + 1}")
 
 
 def under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

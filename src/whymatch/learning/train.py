@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -220,6 +220,18 @@ def check_same(made: dict[str, Any], folder: Path) -> None:
         return
     for values in (before, now):
         values["schedule"] = {key: value for key, value in values["schedule"].items() if key not in FREE}
-    changed = [key for key in now if now[key] != before.get(key)]
+    old, new = dict(flat(before)), dict(flat(now))
+    changed = [
+        f"{key} was {old.get(key)!r:.40} and is {value!r:.40}" for key, value in new.items() if value != old.get(key)
+    ]
     if changed:
-        raise ValueError(f"{folder} was begun with other settings: {', '.join(changed)}. Use another folder.")
+        raise ValueError(f"{folder} was begun with other settings: {'; '.join(changed)}. Use another folder.")
+
+
+def flat(values: Mapping[str, Any], inside: str = "") -> Iterator[tuple[str, Any]]:
+    """Every setting with its full name: `schedule.rate`, say."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{inside}{key}.")
+        else:
+            yield f"{inside}{key}", value
