@@ -5,14 +5,13 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from whymatch.matching.aligner import Aligner, Text
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.costs import Cost, cosine_distance
 from whymatch.matching.encoding import encode_pairs
 from whymatch.matching.head import Head
-from whymatch.matching.model import Learner, Matched, Matcher
+from whymatch.matching.model import Learner, Matched, Matcher, padded
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import Document, document
 from whymatch.text.spans import Span
@@ -80,7 +79,7 @@ class Classifier(Matcher):
         if isinstance(self.rule, Transport) and not self.rule.soft:
             once = Once(self.encoder, pairs)
             solved = Aligner(self.split, once, self.cost).align_many(pairs, self.rule.constraint, clip=True)
-            left, right = (pad_sequence(side, batch_first=True).to(self.device) for side in once.sides)
+            left, right = (padded(side).to(self.device) for side in once.sides)
             weights = torch.zeros(len(pairs), left.shape[1], right.shape[1])
             for number, why in enumerate(solved):
                 for link in why.links:

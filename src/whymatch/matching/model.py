@@ -39,6 +39,15 @@ class Matched(NamedTuple):
     score: Tensor
 
 
+def padded(sequences: Sequence[Tensor]) -> Tensor:
+    """(batch, longest, d), zero behind the end of each; torch's own copies the whole gradient once a sequence."""
+    longest = max(map(len, sequences))
+    rows = torch.cat([number * longest + torch.arange(len(some)) for number, some in enumerate(sequences)])
+    flat = torch.cat([*sequences])
+    empty = flat.new_zeros(len(sequences) * longest, flat.shape[1])
+    return empty.index_copy(0, rows.to(flat.device), flat).view(len(sequences), longest, flat.shape[1])
+
+
 class Matcher(nn.Module):
     """Encodes, compares and weighs pairs of texts; `split` is how texts that come as strings are split."""
 
@@ -58,7 +67,7 @@ class Matcher(nn.Module):
         self.split = split
 
     def forward(self, pairs: Sequence[tuple[Document, Document]]) -> Matched:
-        left, right = (nn.utils.rnn.pad_sequence(side, batch_first=True) for side in self.states(pairs))
+        left, right = (padded(side) for side in self.states(pairs))
         sizes = torch.tensor([[len(a), len(b)] for a, b in pairs])
         with torch.autocast(left.device.type, enabled=False):  # half precision would make ties of near costs
             left, right = left.float(), right.float()
