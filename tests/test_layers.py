@@ -10,7 +10,19 @@ import pytest
 import whymatch
 
 SOURCE = Path(whymatch.__file__).parent
-LAYERS = ["transport", "text", "show", "matching", "datasets", "evaluation", "learning", "search", "serve", "cli"]
+LAYERS = [
+    "transport",
+    "text",
+    "show",
+    "matching",
+    "datasets",
+    "evaluation",
+    "learning",
+    "reproduction",
+    "search",
+    "serve",
+    "cli",
+]
 
 
 def layer_of(module: str) -> str | None:

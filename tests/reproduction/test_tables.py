@@ -8,7 +8,7 @@ import pytest
 from tests.cli.test_train import OTHER, PETS, SAME, write
 from whymatch.cli import main
 from whymatch.learning.settings import Settings, typed
-from whymatch.learning.tables import merged, place, read_table
+from whymatch.reproduction.tables import merged, place, read_table
 
 TABLE = """
 title = "A table"

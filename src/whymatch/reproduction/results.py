@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from whymatch.learning.files import read_json
-from whymatch.learning.tables import Row, Table, place
+from whymatch.reproduction.tables import Row, Table, place
 
 HEAD = """# Results
 

@@ -23,18 +23,23 @@ from whymatch.learning.settings import Settings, typed
 from whymatch.learning.train import Known, Watch, train_one
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.saving import from_pretrained
+from whymatch.reproduction.baselines import baseline
 from whymatch.text.encoders.projected import Projected
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row: what it is called, what the paper measured, and how it is run; a row without settings is quoted."""
+    """One row: what it is called, what the paper measured, and how it is run; a row without settings is quoted.
+
+    A `baseline` is one of `whymatch.reproduction.baselines`, in place of a model.
+    """
 
     name: str
     paper: dict[str, float]
     settings: dict[str, Any] | None
     trained: bool
     data: str
+    baseline: str | None = None
 
 
 @dataclass(frozen=True)
@@ -57,11 +62,10 @@ def read_table(file: Path) -> Table:
     values = tomllib.loads(file.read_text(encoding="utf-8"))
     common, rows = values.get("settings", {}), []
     for row in values["row"]:
-        own = row.get("settings")
-        settings = None if own is None else merged(common, own)
-        rows.append(
-            Row(row["name"], row.get("paper", {}), settings, row.get("trained", True), row.get("data", values["data"]))
-        )
+        own, baseline = row.get("settings"), row.get("baseline")
+        settings = None if own is None and baseline is None else merged(common, own or {})
+        trained, data = row.get("trained", baseline is None), row.get("data", values["data"])
+        rows.append(Row(row["name"], row.get("paper", {}), settings, trained, data, baseline))
     columns = {name: (metric, float(factor)) for name, (metric, factor) in values["columns"].items()}
     return Table(file.stem, values["title"], values.get("about", ""), columns, tuple(rows))
 
@@ -96,7 +100,10 @@ def run_table(
         values = {**row.settings, "data": str(data / row.data), "schedule": schedule}
         settings = typed(Settings, values, f"{table.name}, {row.name}")
         start = time.perf_counter()
-        found, validation = run_row(settings, row.trained, Watch(line), known)
+        if row.baseline is not None:
+            found, validation = baseline(row.baseline, settings), None
+        else:
+            found, validation = run_row(settings, row.trained, Watch(line), known)
         record = {
             "table": table.name,
             "row": row.name,
