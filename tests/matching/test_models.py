@@ -154,7 +154,7 @@ def test_damaged_folders_are_refused_in_words(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_trained_or_written_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="looks at every span"):
+    with pytest.raises(ValueError, match="takes one pair at a time"):
         wm.Ranker(wm.Projected(VECTORS, 6), wm.Exactly(1), calibrated())
     with pytest.raises(ValueError, match="two labels or more"):
         wm.Classifier(wm.Projected(VECTORS, 6), wm.Attend(), ["one"])

@@ -10,8 +10,9 @@ from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
 from whymatch.learning.settings import Settings
 from whymatch.matching.classifier import Classifier
-from whymatch.matching.costs import COSTS
+from whymatch.matching.costs import COSTS, blended
 from whymatch.matching.ranker import Ranker
+from whymatch.matching.refinement import Refinement
 from whymatch.text.document import Document
 from whymatch.text.encoders.context import InContext
 from whymatch.text.encoders.finetuned import FineTuned
@@ -27,12 +28,20 @@ from whymatch.text.vectors import read_vectors
 def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Classifier:
     """A model with the labels of the records that it is trained on and chosen by."""
     encoder = recurrent(settings, records) if settings.encoder.kind == "recurrent" else pretrained(settings)
-    rule, cost = settings.rule.build(), COSTS[settings.cost]
+    rule, cost = settings.rule.build(), blended(COSTS[settings.cost], settings.neighbours)
+    refinement = Refinement(settings.refine) if settings.refine else None
     if settings.task == "rank":
-        return Ranker(encoder, rule, cost, split=settings.spans)
+        return Ranker(encoder, rule, cost, split=settings.spans, refinement=refinement)
     labels = sorted({str(record.label) for record in records if isinstance(record, Pair)})
     return Classifier(
-        encoder, rule, labels, cost, split=settings.spans, hidden=settings.hidden, dropout=settings.dropout
+        encoder,
+        rule,
+        labels,
+        cost,
+        split=settings.spans,
+        refinement=refinement,
+        hidden=settings.hidden,
+        dropout=settings.dropout,
     )
 
 
@@ -49,9 +58,9 @@ def pretrained(settings: Settings) -> Any:
         return tuned
     if settings.spans == "word" or chosen.context == "text":
         words_or_spans = WordEncoder(model, layer=chosen.layer)
-        return Projected(words_or_spans, words_or_spans.size, chosen.dropout or 0.0)
+        return Projected(words_or_spans, words_or_spans.size, chosen.dropout or 0.0, learned=chosen.map)
     sentences = SentenceEncoder(model)
-    return Projected(sentences, sentences.size, chosen.dropout or 0.0)
+    return Projected(sentences, sentences.size, chosen.dropout or 0.0, learned=chosen.map)
 
 
 def check_parts(settings: Settings) -> None:

@@ -29,13 +29,14 @@ def unread(settings: Any, table: str, names: Sequence[str], why: str) -> None:
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """`frozen`: a linear map over a model's vectors; `fine-tuned`: the whole model; `recurrent`: a bi-SRU.
+    """`frozen`: a model's vectors, mapped or as they are; `fine-tuned`: the whole model; `recurrent`: a bi-SRU.
 
     `context` is what a span's vector is read with: nothing else, its `text`, or `both` texts together. Words are always
     read in their text. A fine-tuned model has its own `dropout`, unless one is given.
     """
 
     kind: Literal["frozen", "fine-tuned", "recurrent"] = "frozen"
+    map: bool = True
     model: str | None = None
     context: Literal["none", "text", "both"] = "none"
     layer: int | None = None
@@ -54,7 +55,7 @@ class EncoderSettings:
         if self.context == "both" and self.kind != "fine-tuned":
             raise ValueError("[encoder] context = 'both' goes with kind = 'fine-tuned'.")
         if self.kind != "frozen":
-            unread(self, "encoder", ["layer"], "kind = 'frozen'")
+            unread(self, "encoder", ["layer", "map"], "kind = 'frozen'")
 
 
 @dataclass(frozen=True)
@@ -102,12 +103,18 @@ class LossSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """One run."""
+    """One run.
+
+    `neighbours` is how much of the vectors before and after is mixed in where costs are computed, `refine` the size of
+    a network that learns to refine costs by those around them (0: none).
+    """
 
     task: Literal["rank", "classify"]
     data: str
     spans: str = "sentence"
     cost: str = "cosine"
+    neighbours: float = 0.0
+    refine: int = 0
     hidden: int = 128
     dropout: float = 0.1
     encoder: EncoderSettings = field(default_factory=EncoderSettings)
@@ -116,12 +123,16 @@ class Settings:
     schedule: Schedule = field(default_factory=Schedule)
 
     def __post_init__(self) -> None:
-        if self.cost not in COSTS or COSTS[self.cost].of_all:
+        if self.cost not in COSTS or COSTS[self.cost].unpadded:
             raise ValueError(
-                f"cost is one of {', '.join(n for n, c in COSTS.items() if not c.of_all)}, got {self.cost!r}."
+                f"cost is one of {', '.join(n for n, c in COSTS.items() if not c.unpadded)}, got {self.cost!r}."
             )
+        if self.refine < 0 or not 0 <= self.neighbours <= 1:
+            raise ValueError("refine is 0 or more, neighbours from 0 to 1.")
         rule = self.rule.build()
         if self.task == "rank":
+            if not (self.encoder.map or self.refine):
+                raise ValueError("Without [encoder] map or refine, a ranker has nothing to learn.")
             unread(self.loss, "loss", ["alpha"], 'task = "classify"')
             unread(self.rule, "rule", ["unrolled"], 'task = "classify": a ranker learns through its score')
         else:

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from whymatch.matching.aligner import Aligner, Text
+from whymatch.matching.aligner import Text
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.costs import Cost, cosine_distance
 from whymatch.matching.encoding import encode_pairs
 from whymatch.matching.head import Head
 from whymatch.matching.model import Learner, Matched, Matcher, padded
+from whymatch.matching.refinement import Refinement
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import Document, document
 from whymatch.text.spans import Span
@@ -42,10 +43,12 @@ class Classifier(Matcher):
         cost: Cost = cosine_distance,
         *,
         split: str = "sentence",
+        refinement: Refinement | None = None,
         hidden: int = 128,
         dropout: float = 0.1,
     ) -> None:
-        super().__init__(encoder, Transport(rule) if isinstance(rule, Constraint) else rule, cost, split=split)
+        rule = Transport(rule) if isinstance(rule, Constraint) else rule
+        super().__init__(encoder, rule, cost, split=split, refinement=refinement)
         if len(set(labels)) != len(labels) or len(labels) < 2:
             raise ValueError(f"A classifier needs two labels or more, all different, got {list(labels)}.")
         self.labels = list(labels)
@@ -78,7 +81,7 @@ class Classifier(Matcher):
         alignments: Sequence[Alignment | None] = [None] * len(pairs)
         if isinstance(self.rule, Transport) and not self.rule.soft:
             once = Once(self.encoder, pairs)
-            solved = Aligner(self.split, once, self.cost).align_many(pairs, self.rule.constraint, clip=True)
+            solved = self.aligner_of(once).align_many(pairs, self.rule.constraint, clip=True)
             left, right = (padded(side).to(self.device) for side in once.sides)
             weights = torch.zeros(len(pairs), left.shape[1], right.shape[1])
             for number, why in enumerate(solved):

@@ -1,25 +1,29 @@
 """Costs between spans: vectors in, a matrix out, low is good."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 
 @dataclass(frozen=True)
 class Cost:
     """A cost of left vectors (…, n, d) with right vectors (…, m, d), and what two spans with nothing in common cost.
 
-    `of_all` says that the cost of a pair depends on the other spans too, `least` what no pair costs less than.
+    `of_all` says that the cost of a pair depends on the other spans too, `unpadded` that it takes one pair of texts and
+    no batch with zeros behind the shorter ones; `least` is what no pair costs less than.
     """
 
     name: str
     neutral: float
     between: Callable[[Tensor, Tensor], Tensor] = field(repr=False, compare=False)
     of_all: bool = False
+    unpadded: bool = False
     least: float = -inf  # no pair costs less
+    neighbours: float = 0.0  # what `blended` mixed in
 
     def __call__(self, left: Tensor, right: Tensor) -> Tensor:
         if left.ndim < 2 or left.ndim != right.ndim or left.shape[-1] != right.shape[-1]:
@@ -64,7 +68,25 @@ def calibrated(temperature: float = 0.08) -> Cost:
         similarity = inner(unit(left), unit(right)) / temperature
         return 1 - (0.5 * (similarity.log_softmax(dim=-1) + similarity.log_softmax(dim=-2))).exp()
 
-    return Cost(f"calibrated cosine (temperature {temperature:g})", 1.0, between, of_all=True, least=0.0)
+    return Cost(f"calibrated cosine (temperature {temperature:g})", 1.0, between, of_all=True, unpadded=True, least=0.0)
+
+
+def blended(cost: Cost, neighbours: float) -> Cost:
+    """The cost of vectors that have so much of those before and after them mixed in: reasons stand close together."""
+    if not neighbours:
+        return cost
+
+    def mixed(vectors: Tensor) -> Tensor:
+        before, after = pad(vectors[..., :-1, :], (0, 0, 1, 0)), pad(vectors[..., 1:, :], (0, 0, 0, 1))
+        return vectors + neighbours * (before + after)
+
+    return replace(
+        cost,
+        name=f"{cost.name} with neighbours ({neighbours:g})",
+        between=lambda left, right: cost(mixed(left), mixed(right)),
+        of_all=True,
+        neighbours=neighbours,
+    )
 
 
 COSTS = {

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.costs import Cost, cosine_distance
+from whymatch.matching.refinement import Refinement
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import Document
 from whymatch.text.encoders import Encoder, reads_pairs
@@ -53,10 +54,18 @@ class Matcher(nn.Module):
 
     kind = "matcher"
 
-    def __init__(self, encoder: Learner, rule: Rule, cost: Cost = cosine_distance, *, split: str = "sentence") -> None:
+    def __init__(
+        self,
+        encoder: Learner,
+        rule: Rule,
+        cost: Cost = cosine_distance,
+        *,
+        split: str = "sentence",
+        refinement: Refinement | None = None,
+    ) -> None:
         super().__init__()
-        if cost.of_all:
-            raise ValueError(f"A model is trained on padded batches, and {cost.name} looks at every span of a pair.")
+        if cost.unpadded:
+            raise ValueError(f"A model is trained on padded batches, and {cost.name} takes one pair at a time.")
         if isinstance(rule, Transport) and isinstance(rule.constraint, UpTo) and rule.constraint.below <= cost.least:
             raise ValueError(
                 f"{rule.constraint} links nothing: no pair has a {cost.name} below {rule.constraint.below:g}."
@@ -65,6 +74,7 @@ class Matcher(nn.Module):
         self.rule = rule
         self.cost = cost
         self.split = split
+        self.refinement = refinement
 
     def forward(self, pairs: Sequence[tuple[Document, Document]]) -> Matched:
         left, right = (padded(side) for side in self.states(pairs))
@@ -72,6 +82,8 @@ class Matcher(nn.Module):
         with torch.autocast(left.device.type, enabled=False):  # half precision would make ties of near costs
             left, right = left.float(), right.float()
             cost = self.cost(left, right)
+            if self.refinement is not None:
+                cost = self.refinement(cost, sizes)
             weights = self.rule.weights(cost, sizes)
             score = (weights * (self.rule.zero(self.cost.neutral) - cost)).sum(dim=(1, 2))
         return Matched(left, right, cost, weights, sizes, score)
@@ -93,7 +105,12 @@ class Matcher(nn.Module):
     @property
     def aligner(self) -> Aligner:
         """An aligner with the model's parts."""
-        return Aligner(self.split, self.encoder, self.cost)
+        return self.aligner_of(self.encoder)
+
+    def aligner_of(self, encoder: Encoder) -> Aligner:
+        """An aligner of what an encoder gives, with the model's costs."""
+        cost = self.cost if self.refinement is None else self.refinement.over(self.cost)
+        return Aligner(self.split, encoder, cost)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Writes config.json and model.safetensors."""

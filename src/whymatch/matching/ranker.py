@@ -10,6 +10,7 @@ from whymatch.matching.aligner import Text, make_link
 from whymatch.matching.alignment import Link
 from whymatch.matching.costs import Cost, cosine_distance
 from whymatch.matching.model import Learner, Matcher
+from whymatch.matching.refinement import Refinement
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import document
 from whymatch.transport.constraints import Constraint
@@ -24,9 +25,16 @@ class Ranker(Matcher):
     kind = "ranker"
 
     def __init__(
-        self, encoder: Learner, rule: Rule | Constraint, cost: Cost = cosine_distance, *, split: str = "sentence"
+        self,
+        encoder: Learner,
+        rule: Rule | Constraint,
+        cost: Cost = cosine_distance,
+        *,
+        split: str = "sentence",
+        refinement: Refinement | None = None,
     ) -> None:
-        super().__init__(encoder, Transport(rule) if isinstance(rule, Constraint) else rule, cost, split=split)
+        rule = Transport(rule) if isinstance(rule, Constraint) else rule
+        super().__init__(encoder, rule, cost, split=split, refinement=refinement)
         self.calibration: tuple[float, float] | None = None
 
     def rank(self, query: Text, documents: Sequence[Text], top_k: int | None = None) -> list[dict[str, Any]]:

@@ -13,9 +13,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from whymatch.matching.classifier import Classifier
-from whymatch.matching.costs import COSTS
+from whymatch.matching.costs import COSTS, blended
 from whymatch.matching.model import Matcher
 from whymatch.matching.ranker import Ranker
+from whymatch.matching.refinement import Refinement
 from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.encoders import Encoder
 from whymatch.text.encoders.context import InContext
@@ -30,7 +31,7 @@ from whymatch.text.vectors import WordVectors
 from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
 from whymatch.transport.entropic import Temperature
 
-FORMAT = 2
+FORMAT = 3
 OF_MODEL = "encoder.model."  # weights that stand in the folder of a fine-tuned encoder
 CONSTRAINTS: dict[str, Any] = {kind.__name__: kind for kind in (Balanced, OneTo, UpTo, Exactly)}
 
@@ -46,7 +47,8 @@ def save_pretrained(model: Matcher, folder: str | Path) -> None:
 
 
 def write(model: Matcher, folder: Path) -> None:
-    cost = next((name for name, known in COSTS.items() if known == model.cost), None)
+    near = model.cost.neighbours
+    cost = next((name for name, known in COSTS.items() if blended(known, near) == model.cost), None)
     if cost is None:
         raise ValueError(f"{model.cost.name} is a cost of your own: it cannot be written to a file.")
     config: dict[str, Any] = {
@@ -54,6 +56,8 @@ def write(model: Matcher, folder: Path) -> None:
         "kind": model.kind,
         "split": model.split,
         "cost": cost,
+        "neighbours": near,
+        "refine": 0 if model.refinement is None else model.refinement.add.in_channels,
         "rule": describe_rule(model.rule),
         "encoder": describe_encoder(model.encoder),
         "contextual": model.encoder.contextual,
@@ -95,15 +99,16 @@ def from_pretrained(folder: str | Path, encoder: Encoder | None = None) -> Any:
         if config["format"] != FORMAT:
             raise ValueError(f"its format is {config['format']}, and this version reads {FORMAT}")
         learner = build_encoder(folder, config["encoder"], tensors, encoder)
-        rule, cost = build_rule(config["rule"]), COSTS[config["cost"]]
+        rule, cost = build_rule(config["rule"]), blended(COSTS[config["cost"]], config["neighbours"])
+        refinement = Refinement(config["refine"]) if config["refine"] else None
         splitter(config["split"])  # there is one of that name
         model: Ranker | Classifier
         if config["kind"] == "classifier":
             labels, hidden = config["labels"], config["hidden"]
-            model = Classifier(learner, rule, labels, cost, split=config["split"], hidden=hidden)
+            model = Classifier(learner, rule, labels, cost, split=config["split"], refinement=refinement, hidden=hidden)
             model.thresholds = {side: float(value) for side, value in config["thresholds"].items()}
         else:
-            model = Ranker(learner, rule, cost, split=config["split"])
+            model = Ranker(learner, rule, cost, split=config["split"], refinement=refinement)
             model.calibration = tuple(config["calibration"]) if config["calibration"] else None
         tensors.pop("vectors", None)
         tensors |= {name: tensor for name, tensor in model.state_dict().items() if name.startswith(OF_MODEL)}

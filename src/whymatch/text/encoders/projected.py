@@ -13,9 +13,12 @@ MOST = 2**21  # vectors that are kept: 3 GB for MiniLM
 
 
 class Projected(Learning):
-    """The vectors of a frozen encoder, each text encoded once, through a linear map that starts as the identity."""
+    """The vectors of a frozen encoder, each text encoded once, through a linear map that starts as the identity.
 
-    def __init__(self, encoder: Encoder, size: int, dropout: float = 0.0) -> None:
+    A map that is not `learned` stays the identity.
+    """
+
+    def __init__(self, encoder: Encoder, size: int, dropout: float = 0.0, *, learned: bool = True) -> None:
         super().__init__()
         given = getattr(encoder, "size", size)
         if given != size:
@@ -26,6 +29,7 @@ class Projected(Learning):
         self.size = size
         self.map = nn.Linear(size, size, bias=False)
         nn.init.eye_(self.map.weight)
+        self.map.requires_grad_(learned)
         self.dropout = nn.Dropout(dropout)
         self.known: dict[tuple[str, tuple[Span, ...]], Tensor] = {}
         self.kept = 0
