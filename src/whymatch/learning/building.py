@@ -12,6 +12,7 @@ from whymatch.learning.settings import Settings
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.costs import COSTS, blended
 from whymatch.matching.ranker import Ranker
+from whymatch.matching.rarity import Rarity
 from whymatch.matching.refinement import Refinement
 from whymatch.text.document import Document
 from whymatch.text.encoders.context import InContext
@@ -29,20 +30,15 @@ def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Class
     """A model with the labels of the records that it is trained on and chosen by."""
     encoder = recurrent(settings, records) if settings.encoder.kind == "recurrent" else pretrained(settings)
     rule, cost = settings.rule.build(), blended(COSTS[settings.cost], settings.neighbours)
-    refinement = Refinement(settings.refine) if settings.refine else None
+    parts: dict[str, Any] = {"split": settings.spans}
+    if settings.refine or settings.novelty:
+        parts["refinement"] = Refinement(settings.refine, settings.novelty)
+    if settings.rarity:
+        parts["rarity"] = Rarity.of_texts((text.text for text in texts_of(records)), settings.rarity)
     if settings.task == "rank":
-        return Ranker(encoder, rule, cost, split=settings.spans, refinement=refinement)
+        return Ranker(encoder, rule, cost, **parts)
     labels = sorted({str(record.label) for record in records if isinstance(record, Pair)})
-    return Classifier(
-        encoder,
-        rule,
-        labels,
-        cost,
-        split=settings.spans,
-        refinement=refinement,
-        hidden=settings.hidden,
-        dropout=settings.dropout,
-    )
+    return Classifier(encoder, rule, labels, cost, **parts, hidden=settings.hidden, dropout=settings.dropout)
 
 
 def pretrained(settings: Settings) -> Any:

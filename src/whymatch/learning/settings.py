@@ -105,8 +105,9 @@ class LossSettings:
 class Settings:
     """One run.
 
-    `neighbours` is how much of the vectors before and after is mixed in where costs are computed, `refine` the size of
-    a network that learns to refine costs by those around them (0: none).
+    Of costs: `neighbours` is how much of the vectors before and after is mixed in, `novelty` by how much right spans
+    without a counterpart become cheaper, `rarity` what rare words are worth, `refine` the size of a network that
+    learns from the costs around (0: none).
     """
 
     task: Literal["rank", "classify"]
@@ -114,6 +115,8 @@ class Settings:
     spans: str = "sentence"
     cost: str = "cosine"
     neighbours: float = 0.0
+    novelty: float = 0.0
+    rarity: float = 0.0
     refine: int = 0
     hidden: int = 128
     dropout: float = 0.1
@@ -127,8 +130,8 @@ class Settings:
             raise ValueError(
                 f"cost is one of {', '.join(n for n, c in COSTS.items() if not c.unpadded)}, got {self.cost!r}."
             )
-        if self.refine < 0 or not 0 <= self.neighbours <= 1:
-            raise ValueError("refine is 0 or more, neighbours from 0 to 1.")
+        if min(self.refine, self.novelty, self.rarity) < 0 or not 0 <= self.neighbours <= 1:
+            raise ValueError("refine, novelty and rarity are 0 or more, neighbours from 0 to 1.")
         rule = self.rule.build()
         if self.task == "rank":
             if not (self.encoder.map or self.refine):

@@ -13,6 +13,7 @@ from torch import Tensor
 from whymatch.matching.alignment import Alignment, Certificate, Link, Step
 from whymatch.matching.costs import COSTS, Cost, calibrated, cosine_distance, out_of_order
 from whymatch.matching.encoding import encode_pairs
+from whymatch.matching.rarity import Rarity
 from whymatch.text.document import LIMIT, Document, document
 from whymatch.text.encoders import Encoder
 from whymatch.text.encoders.models import MINILM
@@ -55,7 +56,7 @@ class Aligner:
 
     Sentences are encoded alone by MiniLM and compared by cosine distance. Words are encoded in context, by a middle
     layer of it, and compared by calibrated cosine. `order` is the price of links out of order, `below` the cost under
-    which spans match if no constraint is given.
+    which spans match if no constraint is given, `rarity` what links of rare words are worth.
 
     `split` is sentence, word, paragraph, line, text, punkt or a function; `encode` a model's name or folder, a file of
     word vectors, or an encoder; `cost` cosine, calibrated, dot, euclidean or another key of `COSTS`, or a `Cost`.
@@ -69,6 +70,7 @@ class Aligner:
         *,
         order: float | None = None,
         below: float | None = None,
+        rarity: Rarity | None = None,
         limit: int = LIMIT,
     ) -> None:
         self.split = splitter(split) if isinstance(split, str) else split
@@ -81,6 +83,7 @@ class Aligner:
         self.order = order if order is not None else ORDER if of_words and self.cost == calibrated() else 0.0
         self.threshold = THRESHOLDS.get((self.encoder.name, self.cost.name, self.order))
         self.below = self.threshold if below is None else below
+        self.rarity = rarity
         self.limit = limit
 
     def __repr__(self) -> str:
@@ -138,7 +141,7 @@ class Aligner:
                 groups[outcomes[number].constraint].append(number)
         for numbers in groups.values():
             for some in batches(numbers, [tuple(map(len, outcomes[number].texts)) for number in numbers]):
-                costs = [self.compare(*vectors[number]) for number in some]  # type: ignore[misc]
+                costs = [self.compare(outcomes[number].texts, *vectors[number]) for number in some]  # type: ignore[misc]
                 solved = self.solve([outcomes[number] for number in some], costs, by_default=constraint is None)
                 for number, alignment in zip(some, solved, strict=True):
                     outcomes[number] = alignment
@@ -173,15 +176,18 @@ class Aligner:
     def costs(self, pairs: Sequence[tuple[Document, Document]]) -> list[Tensor]:
         """The cost of every pair of spans, for each pair of texts."""
         costs = []
-        for found in encode_pairs(self.encoder, pairs):
+        for texts, found in zip(pairs, encode_pairs(self.encoder, pairs), strict=True):
             if isinstance(found, ValueError):
                 raise found
-            costs.append(self.compare(*found))
+            costs.append(self.compare(texts, *found))
         return costs
 
-    def compare(self, left: Tensor, right: Tensor) -> Tensor:
-        """The costs of left vectors with right vectors."""
+    def compare(self, texts: tuple[Document, Document], left: Tensor, right: Tensor) -> Tensor:
+        """The costs of two texts with these vectors."""
         cost = self.cost(left.double(), right.double())
+        if self.rarity is not None:
+            of_left, of_right = (self.rarity.of(text).to(cost) for text in texts)
+            cost = cost - of_left[:, None] - of_right[None]
         return cost + self.order * out_of_order(*cost.shape) if self.order else cost
 
     def solve(

@@ -12,6 +12,7 @@ from whymatch.matching.costs import Cost, cosine_distance
 from whymatch.matching.encoding import encode_pairs
 from whymatch.matching.head import Head
 from whymatch.matching.model import Learner, Matched, Matcher, padded
+from whymatch.matching.rarity import Rarity
 from whymatch.matching.refinement import Refinement
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import Document, document
@@ -44,11 +45,12 @@ class Classifier(Matcher):
         *,
         split: str = "sentence",
         refinement: Refinement | None = None,
+        rarity: Rarity | None = None,
         hidden: int = 128,
         dropout: float = 0.1,
     ) -> None:
         rule = Transport(rule) if isinstance(rule, Constraint) else rule
-        super().__init__(encoder, rule, cost, split=split, refinement=refinement)
+        super().__init__(encoder, rule, cost, split=split, refinement=refinement, rarity=rarity)
         if len(set(labels)) != len(labels) or len(labels) < 2:
             raise ValueError(f"A classifier needs two labels or more, all different, got {list(labels)}.")
         self.labels = list(labels)

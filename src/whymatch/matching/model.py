@@ -6,9 +6,11 @@ from typing import NamedTuple, Protocol, Self
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.costs import Cost, cosine_distance
+from whymatch.matching.rarity import Rarity
 from whymatch.matching.refinement import Refinement
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import Document
@@ -62,6 +64,7 @@ class Matcher(nn.Module):
         *,
         split: str = "sentence",
         refinement: Refinement | None = None,
+        rarity: Rarity | None = None,
     ) -> None:
         super().__init__()
         if cost.unpadded:
@@ -75,6 +78,7 @@ class Matcher(nn.Module):
         self.cost = cost
         self.split = split
         self.refinement = refinement
+        self.rarity = rarity
 
     def forward(self, pairs: Sequence[tuple[Document, Document]]) -> Matched:
         left, right = (padded(side) for side in self.states(pairs))
@@ -84,6 +88,12 @@ class Matcher(nn.Module):
             cost = self.cost(left, right)
             if self.refinement is not None:
                 cost = self.refinement(cost, sizes)
+            if self.rarity is not None:
+                of_left, of_right = (
+                    pad_sequence([self.rarity.of(pair[side]) for pair in pairs], batch_first=True).to(cost)
+                    for side in (0, 1)
+                )
+                cost = cost - of_left[:, :, None] - of_right[:, None, :]
             weights = self.rule.weights(cost, sizes)
             score = (weights * (self.rule.zero(self.cost.neutral) - cost)).sum(dim=(1, 2))
         return Matched(left, right, cost, weights, sizes, score)
@@ -110,7 +120,7 @@ class Matcher(nn.Module):
     def aligner_of(self, encoder: Encoder) -> Aligner:
         """An aligner of what an encoder gives, with the model's costs."""
         cost = self.cost if self.refinement is None else self.refinement.over(self.cost)
-        return Aligner(self.split, encoder, cost)
+        return Aligner(self.split, encoder, cost, rarity=self.rarity)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Writes config.json and model.safetensors."""

@@ -10,6 +10,7 @@ from whymatch.matching.aligner import Text, make_link
 from whymatch.matching.alignment import Link
 from whymatch.matching.costs import Cost, cosine_distance
 from whymatch.matching.model import Learner, Matcher
+from whymatch.matching.rarity import Rarity
 from whymatch.matching.refinement import Refinement
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import document
@@ -32,9 +33,10 @@ class Ranker(Matcher):
         *,
         split: str = "sentence",
         refinement: Refinement | None = None,
+        rarity: Rarity | None = None,
     ) -> None:
         rule = Transport(rule) if isinstance(rule, Constraint) else rule
-        super().__init__(encoder, rule, cost, split=split, refinement=refinement)
+        super().__init__(encoder, rule, cost, split=split, refinement=refinement, rarity=rarity)
         self.calibration: tuple[float, float] | None = None
 
     def rank(self, query: Text, documents: Sequence[Text], top_k: int | None = None) -> list[dict[str, Any]]:

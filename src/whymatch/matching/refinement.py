@@ -1,4 +1,4 @@
-"""Costs that learn to see what is around them."""
+"""Costs that see what is around them."""
 
 import torch
 from torch import Tensor, nn
@@ -9,38 +9,56 @@ CHANNELS = 7  # that the network reads
 
 
 class Refinement(nn.Module):
-    """Adds to every cost what a small network reads around it, and nothing before it has learned.
+    """What a cost loses or gains by those around it; it never sees a vector.
 
-    It sees how costs stand beside those of the same row, those of the spans before and after, and where the spans are
-    in their texts. It never sees a vector, so that it learns in general what a reason looks like.
+    With `novelty`, links of right spans that have no counterpart on the left become cheaper, by so many times what the
+    best counterpart costs: the links then say what is new, each beside what comes closest to it. With `hidden`, a small
+    network adds what it reads in the costs of the same row and of the spans before and after, and where the spans stand
+    in their texts; it adds nothing before it has learned.
     """
 
-    def __init__(self, hidden: int = 32, dropout: float = 0.1) -> None:
+    def __init__(self, hidden: int = 0, novelty: float = 0.0, dropout: float = 0.1) -> None:
         super().__init__()
-        self.read = nn.Sequential(
-            nn.Conv2d(CHANNELS, hidden, 5, padding=2),
-            nn.ReLU(),
-            nn.Dropout(dropout),
-            nn.Conv2d(hidden, hidden, 3, padding=1),
-            nn.ReLU(),
-        )
-        self.add = nn.Conv2d(hidden, 1, 1)
-        for start in self.add.parameters():
-            nn.init.zeros_(start)
+        self.hidden, self.novelty = hidden, novelty
+        self.network: nn.Sequential | None = None
+        if hidden:
+            self.network = nn.Sequential(
+                nn.Conv2d(CHANNELS, hidden, 5, padding=2),
+                nn.ReLU(),
+                nn.Dropout(dropout),
+                nn.Conv2d(hidden, hidden, 3, padding=1),
+                nn.ReLU(),
+                nn.Conv2d(hidden, 1, 1),
+            )
+            for start in self.network[-1].parameters():
+                nn.init.zeros_(start)
 
     def forward(self, cost: Tensor, sizes: Tensor) -> Tensor:
         """Padded costs (batch, n, m) of problems of these sizes (batch, 2), refined."""
-        return cost + self.add(self.read(features(cost, sizes.to(cost.device))))[:, 0]
+        sizes = sizes.to(cost.device)
+        if self.novelty:
+            cost = cost - self.novelty * least(cost, sizes)
+        if self.network is None:
+            return cost
+        return cost + self.network(features(cost, sizes))[:, 0]
 
     def over(self, cost: Cost) -> Cost:
         """The refined cost of one pair of texts, at rest."""
 
         def between(left: Tensor, right: Tensor) -> Tensor:
             plain = cost(left, right)
+            weight = next(self.parameters(), plain)
             with torch.no_grad():
-                return self(plain[None], torch.tensor([plain.shape]))[0]
+                return self(plain[None].to(weight), torch.tensor([plain.shape]))[0].to(plain)
 
         return Cost(f"{cost.name}, refined", cost.neutral, between, of_all=True, unpadded=True)
+
+
+def least(cost: Tensor, sizes: Tensor) -> Tensor:
+    """(batch, 1, m): the least cost of each right span; 0 where there is nothing on the left."""
+    behind = torch.arange(cost.shape[1], device=cost.device)[None, :, None] >= sizes[:, :1, None]
+    lowest = cost.masked_fill(behind, torch.inf).amin(dim=1, keepdim=True)
+    return lowest.masked_fill(sizes[:, :1, None] == 0, 0)
 
 
 def features(cost: Tensor, sizes: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ from whymatch.matching.classifier import Classifier
 from whymatch.matching.costs import COSTS, blended
 from whymatch.matching.model import Matcher
 from whymatch.matching.ranker import Ranker
+from whymatch.matching.rarity import Rarity
 from whymatch.matching.refinement import Refinement
 from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.encoders import Encoder
@@ -57,7 +58,9 @@ def write(model: Matcher, folder: Path) -> None:
         "split": model.split,
         "cost": cost,
         "neighbours": near,
-        "refine": 0 if model.refinement is None else model.refinement.add.in_channels,
+        "refine": model.refinement.hidden if model.refinement else 0,
+        "novelty": model.refinement.novelty if model.refinement else 0.0,
+        "rarity": model.rarity.weight if model.rarity else 0.0,
         "rule": describe_rule(model.rule),
         "encoder": describe_encoder(model.encoder),
         "contextual": model.encoder.contextual,
@@ -81,6 +84,9 @@ def write(model: Matcher, folder: Path) -> None:
         vectors = model.encoder.vectors
         tensors["vectors"] = vectors.vectors.contiguous()
         (folder / "vocabulary.json").write_text(json.dumps(vectors.words, ensure_ascii=False))
+    if model.rarity is not None:
+        counted = {"texts": model.rarity.texts, "words": model.rarity.counts}
+        (folder / "rarity.json").write_text(json.dumps(counted, ensure_ascii=False))
     save_file(tensors, folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps(config, indent=1, allow_nan=False))
 
@@ -100,15 +106,20 @@ def from_pretrained(folder: str | Path, encoder: Encoder | None = None) -> Any:
             raise ValueError(f"its format is {config['format']}, and this version reads {FORMAT}")
         learner = build_encoder(folder, config["encoder"], tensors, encoder)
         rule, cost = build_rule(config["rule"]), blended(COSTS[config["cost"]], config["neighbours"])
-        refinement = Refinement(config["refine"]) if config["refine"] else None
+        parts: dict[str, Any] = {"split": config["split"]}
+        if config["refine"] or config["novelty"]:
+            parts["refinement"] = Refinement(config["refine"], config["novelty"])
+        if config["rarity"]:
+            counted = json.loads((folder / "rarity.json").read_text())
+            parts["rarity"] = Rarity(counted["words"], counted["texts"], config["rarity"])
         splitter(config["split"])  # there is one of that name
         model: Ranker | Classifier
         if config["kind"] == "classifier":
             labels, hidden = config["labels"], config["hidden"]
-            model = Classifier(learner, rule, labels, cost, split=config["split"], refinement=refinement, hidden=hidden)
+            model = Classifier(learner, rule, labels, cost, **parts, hidden=hidden)
             model.thresholds = {side: float(value) for side, value in config["thresholds"].items()}
         else:
-            model = Ranker(learner, rule, cost, split=config["split"], refinement=refinement)
+            model = Ranker(learner, rule, cost, **parts)
             model.calibration = tuple(config["calibration"]) if config["calibration"] else None
         tensors.pop("vectors", None)
         tensors |= {name: tensor for name, tensor in model.state_dict().items() if name.startswith(OF_MODEL)}

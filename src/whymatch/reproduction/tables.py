@@ -132,7 +132,10 @@ def run_row(settings: Settings, trained: bool, watch: Watch, known: Known) -> tu
         return evaluate(model, test), run.validation
     torch.manual_seed(settings.schedule.seed)
     validation: Sequence[Any] = read_split(settings.data, "val", settings.task, settings.spans)
-    untrained = build(settings, validation)
+    counted: Sequence[Any] = (
+        read_split(settings.data, "train", settings.task, settings.spans) if settings.rarity else ()
+    )
+    untrained = build(settings, [*counted, *validation])
     if isinstance(untrained.encoder, Projected):
         untrained.encoder.known = known.setdefault(untrained.encoder.name, untrained.encoder.known)
     if isinstance(untrained, Classifier):

@@ -72,11 +72,11 @@ def subwords(network: Network, texts: Sequence[str], layer: int | None) -> list[
 
 def pool(vectors: Tensor, offsets: list[tuple[int, int]], spans: Sequence[Span]) -> Tensor:
     """The mean of the sub-words that overlap each span."""
-    means = [
-        vectors[some.start : some.stop].mean(dim=0) if some else vectors.new_zeros(vectors.shape[1])
-        for some in overlaps(offsets, spans)
-    ]
-    return torch.stack(means) if means else vectors[:0]
+    inside = overlaps(offsets, spans)
+    rows = torch.tensor([row for some in inside for row in some], dtype=torch.long, device=vectors.device)
+    lengths = torch.tensor([len(some) for some in inside], dtype=torch.long, device=vectors.device)
+    sums = torch.segment_reduce(vectors[rows], "sum", lengths=lengths, unsafe=True)  # the check would wait for the GPU
+    return sums / lengths.clamp(min=1)[:, None]
 
 
 def overlapping(length: int, size: int) -> list[tuple[int, int, int]]:
