@@ -15,7 +15,7 @@ def test_it_prints_the_counts_it_promises_and_draws_a_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     picture = tmp_path / "demo.png"
-    assert main(["reproduce", "heatmap", "--picture", str(picture)]) == 0
+    assert main(["reproduce", "heatmap", "--out", str(picture)]) == 0
     out = capsys.readouterr().out
     rows = {line.split("  ")[0]: re.split(r"\s{2,}", line) for line in out.splitlines() if "(" in line}
     assert int(rows["Balanced()"][3]) <= 49
@@ -33,7 +33,7 @@ def test_a_picture_that_cannot_be_written_is_an_error_without_a_traceback(tmp_pa
         "whymatch",
         "reproduce",
         "heatmap",
-        "--picture",
+        "--out",
         str(tmp_path / "missing" / "demo.png"),
     ]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -77,9 +77,9 @@ def test_a_run_that_was_lost_is_run_again(clone: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["dogs"], "There is no 'dogs' to reproduce: heatmap, pets"),
-        (["pets"], "Tables need --data"),
-        (["pets", "--data", "nowhere"], "Tables need --data"),
+        (["dogs"], "There is no 'dogs' to reproduce: heatmap, tradeoff, speed, pets"),
+        (["pets"], "pets needs --data"),
+        (["pets", "--data", "nowhere"], "pets needs --data"),
         (["pets", "--data", "data", "--seeds", "0"], "--seeds takes 1 or more"),
     ],
 )

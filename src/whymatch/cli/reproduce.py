@@ -1,64 +1,110 @@
-"""`whymatch reproduce`: the paper's tables on real data, and its figure 5 on a synthetic problem."""
+"""`whymatch reproduce`: the paper's tables and figures."""
 
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 TABLES = Path("experiments")
+RESULTS = TABLES / "results"
+OUT = {"heatmap": Path("heatmap.png"), "tradeoff": Path("docs/images/tradeoff.png")}
 
 
 def add_to(verbs: Any) -> None:
     """Adds the verb to the command line."""
-    parser = verbs.add_parser("reproduce", help="the paper's tables, and its figure 5")
+    parser = verbs.add_parser("reproduce", help="the paper's tables and figures")
     parser.add_argument(
-        "what", metavar="WHAT", help="heatmap (figure 5), or a table: the name of a file in experiments/"
+        "what",
+        metavar="WHAT",
+        help="a table that is trained and measured: the name of a file in experiments/; or "
+        "heatmap (figure 5), tradeoff (figure 6, from the results of esnli), speed (table 7)",
     )
-    parser.add_argument(
-        "--data", type=Path, help="tables: the folder with the prepared data sets (default: WHYMATCH_PREPARED)"
-    )
+    parser.add_argument("--data", type=Path, help="the folder with the prepared data sets (default: WHYMATCH_PREPARED)")
     parser.add_argument("--seeds", type=int, default=1, help="tables: runs of every trained row (default: 1)")
     parser.add_argument("--rows", default="", help="tables: only rows whose name holds this")
-    parser.add_argument("--picture", type=Path, default=Path("heatmap.png"), help="heatmap: where to write the picture")
+    defaults = ", ".join(f"{what}: {file}" for what, file in OUT.items())
+    parser.add_argument("--out", type=Path, help=f"where to write the picture (default: {defaults})")
     parser.set_defaults(run=run)
 
 
 def run(settings: argparse.Namespace) -> None:
-    """Draws the heat maps, or runs the rows of a table that are not on disk yet and writes docs/results.md."""
-    if settings.what == "heatmap":
-        from whymatch.reproduction.heatmaps import heat_maps_of_every_method
+    """Runs one thing; what is measured is kept in experiments/results, and docs/results.md is written anew."""
+    files = {file.stem: file for file in sorted(TABLES.glob("*.toml"))}
+    if settings.what not in (*OTHERS, *files):
+        known = ", ".join([*OTHERS, *files])
+        hint = "" if files else " Tables are run in a clone of the repository, which has an experiments folder."
+        raise ValueError(f"There is no {settings.what!r} to reproduce: {known}.{hint}")
+    if settings.out is not None and settings.what not in OUT:
+        raise ValueError(f"--out is for {', '.join(OUT)}; what {settings.what} measures is kept in {RESULTS}.")
+    settings.out = settings.out or OUT.get(settings.what)
+    OTHERS.get(settings.what, table)(settings)
 
-        heat_maps_of_every_method(settings.picture)
-    else:
-        table(settings)
+
+def heatmap(settings: argparse.Namespace) -> None:
+    """Figure 5."""
+    from whymatch.reproduction.heatmaps import heat_maps_of_every_method
+
+    heat_maps_of_every_method(settings.out)
+
+
+def tradeoff(settings: argparse.Namespace) -> None:
+    """Figure 6."""
+    from whymatch.reproduction.tradeoff import drawn
+
+    drawn(RESULTS, settings.out)
+    print(f"Picture: {settings.out}")
+    write_page()
+
+
+def speed(settings: argparse.Namespace) -> None:
+    """Table 7."""
+    from whymatch.reproduction.speed import run_speed
+
+    run_speed(RESULTS / "speed", say)
+    write_page()
 
 
 def table(settings: argparse.Namespace) -> None:
-    from whymatch.reproduction.results import page
+    """Runs the rows of a table that are not on disk yet."""
     from whymatch.reproduction.tables import read_table, run_table
 
-    files = sorted(TABLES.glob("*.toml"))
-    names = [file.stem for file in files]
-    if settings.what not in names:
-        known = ", ".join(["heatmap", *names])
-        hint = "" if names else " Tables are run in a clone of the repository, which has an experiments folder."
-        raise ValueError(f"There is no {settings.what!r} to reproduce: {known}.{hint}")
-    data = settings.data or (Path(os.environ["WHYMATCH_PREPARED"]) if "WHYMATCH_PREPARED" in os.environ else None)
-    if data is None or not data.is_dir():
-        raise ValueError("Tables need --data: a folder with what `whymatch data prepare NAME --out` wrote, by name.")
+    data = prepared(settings)
     if settings.seeds < 1:
         raise ValueError(f"--seeds takes 1 or more, got {settings.seeds}.")
-    tables = {file.stem: read_table(file) for file in files}
-    run_table(
-        tables[settings.what],
-        data,
-        TABLES / "results",
-        seeds=settings.seeds,
-        only=settings.rows,
-        line=lambda text: print(text, file=sys.stderr),
-    )
+    chosen = read_table(TABLES / f"{settings.what}.toml")
+    run_table(chosen, data, RESULTS, seeds=settings.seeds, only=settings.rows, line=say)
+    write_page()
+
+
+OTHERS: dict[str, Callable[[argparse.Namespace], None]] = {"heatmap": heatmap, "tradeoff": tradeoff, "speed": speed}
+"""What is no table of experiments/."""
+
+
+def prepared(settings: argparse.Namespace) -> Path:
+    """The folder with the prepared data sets, or what to do about it."""
+    asked = settings.data or os.environ.get("WHYMATCH_PREPARED")
+    if asked is None or not Path(asked).is_dir():
+        given = "" if asked is None else f", got {asked}"
+        raise ValueError(
+            f"{settings.what} needs --data: a folder with what `whymatch data prepare NAME --out` wrote, "
+            f"by name{given}."
+        )
+    return Path(asked)
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def write_page() -> None:
+    """Writes docs/results.md from what is on disk."""
+    from whymatch.reproduction.results import page
+    from whymatch.reproduction.tables import read_table
+
     out = Path("docs") / "results.md"
     out.parent.mkdir(exist_ok=True)
-    out.write_text(page(tables.values(), TABLES / "results"), encoding="utf-8")
+    tables = [read_table(file) for file in sorted(TABLES.glob("*.toml"))]
+    out.write_text(page(tables, RESULTS), encoding="utf-8")
     print(f"Results: {out}")

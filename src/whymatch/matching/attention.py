@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 Normaliser: TypeAlias = Callable[[Tensor, int], Tensor]
+THRESHOLD = 0.01  # the paper's λ, as a multiple of 1 / (n·m)
 
 
 def sparsemax(logits: Tensor, dim: int = -1) -> Tensor:
@@ -88,10 +89,10 @@ class Active(NamedTuple):
     percentage: Tensor
 
 
-def active(plan: Tensor, *, sizes: Tensor | None = None) -> Tensor:
-    """Which alignments the paper calls active: those above 0.01 / (n·m)."""
+def active(plan: Tensor, *, sizes: Tensor | None = None, threshold: float = THRESHOLD) -> Tensor:
+    """Which alignments the paper calls active: those above λ = 0.01 / (n·m), or another threshold / (n·m)."""
     pairs = inside(plan, sizes).sum(dim=(-2, -1), keepdim=True)
-    return plan > 0.01 / pairs.clamp(min=1)
+    return plan > threshold / pairs.clamp(min=1)
 
 
 def count_active(*plans: Tensor, sizes: Tensor | None = None) -> Active:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from whymatch.matching.attention import Attention, Normaliser, active, attention, entmax15, sparsemax
+from whymatch.matching.attention import THRESHOLD, Attention, Normaliser, active, attention, entmax15, sparsemax
 from whymatch.transport.constraints import Balanced, Constraint, Exactly, UpTo, check_constraint, fitted
 from whymatch.transport.entropic import Temperature
 from whymatch.transport.exact import solve
@@ -91,24 +91,30 @@ class Transport:
 
 @dataclass(frozen=True)
 class Attend:
-    """Attention in both directions, half of the weight each; only what is active, if told."""
+    """Attention in both directions, half of the weight each; only what is active, if told.
+
+    A pair is active where the attention in a direction exceeds `threshold` / (n·m).
+    """
 
     temperature: float = 1.0
     normaliser: Literal["softmax", "sparsemax", "entmax15"] = "softmax"
     active_only: bool = False
+    threshold: float = THRESHOLD
 
     def __post_init__(self) -> None:
         if self.normaliser not in NORMALISERS:
             raise ValueError(f"Attention is {', '.join(NORMALISERS)}, got {self.normaliser!r}.")
         if not (isfinite(self.temperature) and self.temperature > 0):
             raise ValueError(f"Attend(temperature={self.temperature}) takes a positive number.")
+        if not (isfinite(self.threshold) and self.threshold >= 0):
+            raise ValueError(f"Attend(threshold={self.threshold}) takes 0 or more.")
 
     def both(self, cost: Tensor, sizes: Tensor) -> Attention:
         return attention(cost, temperature=self.temperature, normaliser=NORMALISERS[self.normaliser], sizes=sizes)
 
     def active(self, cost: Tensor, sizes: Tensor) -> Tensor:
-        to_right, to_left = self.both(cost, sizes)
-        return active(to_right, sizes=sizes) | active(to_left, sizes=sizes)
+        one, other = (active(some, sizes=sizes, threshold=self.threshold) for some in self.both(cost, sizes))
+        return one | other
 
     def weights(self, cost: Tensor, sizes: Tensor) -> Tensor:
         found = self.both(cost, sizes)

@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from whymatch.matching.attention import THRESHOLD
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.costs import COSTS, blended
 from whymatch.matching.model import Matcher
@@ -142,7 +143,8 @@ def describe_rule(rule: Rule) -> dict[str, Any]:
 
 def build_rule(values: dict[str, Any]) -> Rule:
     if values["kind"] == "attend":
-        return Attend(values["temperature"], values["normaliser"], values["active_only"])
+        threshold = values.get("threshold", THRESHOLD)  # files of before there was one
+        return Attend(values["temperature"], values["normaliser"], values["active_only"], threshold)
     constraint = dict(values["constraint"])
     smooth = Temperature(**values["smooth"]) if values["smooth"] else None
     fitted = CONSTRAINTS[constraint.pop("name")](**constraint)

@@ -6,6 +6,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from whymatch.learning.files import read_json
+from whymatch.reproduction.records import origin
 from whymatch.reproduction.tables import Row, Table, place
 
 HEAD = """# Results
@@ -45,15 +46,10 @@ def section(table: Table, found: dict[str, list[dict[str, Any]]]) -> str:
         if row.paper:
             cells = [f"{row.paper[name]:g}" if name in row.paper else "" for name in columns]
             lines.append(f"| {row.name}, the paper | {' | '.join(cells)} | |")
+    if table.notes:
+        lines += ["", table.notes.strip()]
     runs = [run for some in found.values() for run in some]
-    commits = sorted({run["commit"] for run in runs if run["commit"]})
-    hardware = sorted({run["hardware"] for run in runs})
-    lines += [
-        "",
-        f"`whymatch reproduce {table.name}`; {', '.join(hardware)}; commits {', '.join(commits)}; "
-        f"{sum(run['seconds'] for run in runs) / 60:.0f} minutes in all.",
-        "",
-    ]
+    lines += ["", origin(table.name, runs), ""]
     return "\n".join(lines)
 
 

@@ -1,13 +1,9 @@
 """The rows of a table, run one after the other: what is on disk is not run again."""
 
-import json
-import platform
-import subprocess
 import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,13 +13,16 @@ import torch
 from whymatch.datasets.folders import read_split
 from whymatch.learning.building import build
 from whymatch.learning.evaluate import choose_thresholds, evaluate
-from whymatch.learning.files import read_json, write_whole
+from whymatch.learning.files import read_json
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings, typed
 from whymatch.learning.train import Known, Watch, train_one
 from whymatch.matching.classifier import Classifier
+from whymatch.matching.rules import Attend
 from whymatch.matching.saving import from_pretrained
 from whymatch.reproduction.baselines import baseline
+from whymatch.reproduction.records import keep, slug
+from whymatch.reproduction.tradeoff import curve
 from whymatch.text.encoders.projected import Projected
 
 
@@ -44,13 +43,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the paper: its columns, each with the metric and the factor that give it, and its rows."""
+    """A table of the paper: its columns, each with the metric and the factor that give it, and its rows.
+
+    `notes` are printed after it; with `curve`, trained attention is measured at every threshold (`tradeoff`) as well.
+    """
 
     name: str
     title: str
     about: str
     columns: dict[str, tuple[str, float]]
     rows: tuple[Row, ...]
+    notes: str = ""
+    curve: bool = False
 
     def runs(self, seeds: int) -> list[tuple[Row, int]]:
         """One seed of every row first; what is not trained has no seed."""
@@ -67,7 +71,8 @@ def read_table(file: Path) -> Table:
         trained, data = row.get("trained", baseline is None), row.get("data", values["data"])
         rows.append(Row(row["name"], row.get("paper", {}), settings, trained, data, baseline))
     columns = {name: (metric, float(factor)) for name, (metric, factor) in values["columns"].items()}
-    return Table(file.stem, values["title"], values.get("about", ""), columns, tuple(rows))
+    about, notes, curve = values.get("about", ""), values.get("notes", ""), values.get("curve", False)
+    return Table(file.stem, values["title"], about, columns, tuple(rows), notes, curve)
 
 
 def merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,8 +86,7 @@ def merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any
 
 def place(folder: Path, table: Table, row: Row, seed: int) -> Path:
     """Where a run's result lies."""
-    name = "".join(letter if letter.isalnum() else "-" for letter in row.name.lower())
-    return folder / table.name / f"{'-'.join(part for part in name.split('-') if part)}-{seed}.json"
+    return folder / table.name / f"{slug(row.name)}-{seed}.json"
 
 
 def run_table(
@@ -101,27 +105,24 @@ def run_table(
         settings = typed(Settings, values, f"{table.name}, {row.name}")
         start = time.perf_counter()
         if row.baseline is not None:
-            found, validation = baseline(row.baseline, settings), None
+            found: dict[str, Any] = {"validation": None, "results": baseline(row.baseline, settings)}
         else:
-            found, validation = run_row(settings, row.trained, Watch(line), known)
+            found = run_row(settings, row.trained, Watch(line), known, curved=table.curve)
         record = {
             "table": table.name,
             "row": row.name,
             "seed": seed,
             "trained": row.trained,
             "data": row.data,
-            "validation": validation,
-            "results": found,
+            **found,
             "settings": {**asdict(settings), "data": row.data},
             "seconds": round(time.perf_counter() - start, 1),
-            **circumstances(),
         }
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, json.dumps(record, indent=1))
+        keep(file, record)
 
 
-def run_row(settings: Settings, trained: bool, watch: Watch, known: Known) -> tuple[dict[str, Any], float | None]:
-    """The metrics on the test split, and the validation score that chose the weights."""
+def run_row(settings: Settings, trained: bool, watch: Watch, known: Known, *, curved: bool = False) -> dict[str, Any]:
+    """The validation score that chose the weights, the metrics on the test split, and attention's curve if asked."""
     test: Sequence[Any] = read_split(settings.data, "test", settings.task, settings.spans)
     if trained:
         with TemporaryDirectory() as folder:
@@ -129,7 +130,11 @@ def run_row(settings: Settings, trained: bool, watch: Watch, known: Known) -> tu
             model = from_pretrained(Path(folder) / "best")
         if isinstance(model.encoder, Projected):
             model.encoder.known = known.setdefault(model.encoder.name, model.encoder.known)
-        return evaluate(model, test), run.validation
+        found = {"validation": run.validation, "results": evaluate(model, test)}
+        if curved and isinstance(model, Classifier) and isinstance(model.rule, Attend):
+            watch.line("accuracy by the share of tokens")
+            found["curve"] = curve(model, test)
+        return found
     torch.manual_seed(settings.schedule.seed)
     validation: Sequence[Any] = read_split(settings.data, "val", settings.task, settings.spans)
     counted: Sequence[Any] = (
@@ -140,15 +145,4 @@ def run_row(settings: Settings, trained: bool, watch: Watch, known: Known) -> tu
         untrained.encoder.known = known.setdefault(untrained.encoder.name, untrained.encoder.known)
     if isinstance(untrained, Classifier):
         untrained.thresholds = choose_thresholds(untrained, validation)
-    return evaluate(untrained, test), None
-
-
-def circumstances() -> dict[str, Any]:
-    """When, with which code and on what a run was made."""
-    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True)
-    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
-    return {
-        "date": datetime.now(UTC).date().isoformat(),
-        "commit": asked.stdout.strip() or None,
-        "hardware": gpu or f"{platform.machine()}, {torch.get_num_threads()} threads",
-    }
+    return {"validation": None, "results": evaluate(untrained, test)}

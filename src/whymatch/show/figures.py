@@ -39,6 +39,30 @@ def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], file: Path) -> None
     save(figure, file)
 
 
+def trade_off(
+    exact: Mapping[int, tuple[float, float]], lines: Mapping[str, Sequence[tuple[float, float]]], file: Path
+) -> None:
+    """Accuracy by the percentage of tokens: a labelled point for each exact k, a line for each attention."""
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for number, (name, points) in enumerate(lines.items(), start=1):
+        style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "marker": "os^Dv"[number % 5]}
+        axes.plot(*zip(*points, strict=True), linewidth=1.3, markersize=3.5, label=name, **style)
+    if exact:
+        x, y = zip(*exact.values(), strict=True)
+        axes.plot(x, y, "-*", color=COLOURS[0], linewidth=1.8, markersize=11, label="exact k", zorder=3)
+    for k, place in exact.items():
+        label: dict[str, Any] = {"ha": "center", "fontsize": 8.5, "color": COLOURS[0]}
+        axes.annotate(f"k = {k}", place, (0, 9), textcoords="offset points", **label)
+    axes.set_xlabel("% of tokens in the rationale")
+    axes.set_ylabel("accuracy, %")
+    axes.margins(y=0.12)
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="lower right", fontsize=8.5, frameon=False)
+    save(figure, file)
+
+
 @contextmanager
 def quietly() -> Iterator[None]:
     """Without a warning for every character that the font lacks: a box is drawn in its place."""

@@ -1,0 +1,57 @@
+"""What was measured, one JSON a run, with when, on what and by which code."""
+
+import json
+import platform
+import subprocess
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from whymatch.learning.files import read_json, write_whole
+
+
+def slug(name: str) -> str:
+    """A name as that of a file.
+
+    >>> slug("OT (exact k = 2)")
+    'ot-exact-k-2'
+    """
+    letters = "".join(letter if letter.isalnum() else "-" for letter in name.lower())
+    return "-".join(part for part in letters.split("-") if part)
+
+
+def keep(file: Path, record: dict[str, Any]) -> None:
+    """Writes a run with its circumstances."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, json.dumps({**record, **circumstances()}, indent=1))
+
+
+def kept(folder: Path) -> list[dict[str, Any]]:
+    """The runs in a folder, by the names of their files; what cannot be read is not there."""
+    found = (read_json(file) for file in sorted(folder.glob("*.json")))
+    return [record for record in found if isinstance(record, dict) and "results" in record]
+
+
+def circumstances() -> dict[str, Any]:
+    """When, with which code and on what a run was made."""
+    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True)
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    threads = torch.get_num_threads()
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": asked.stdout.strip() or None,
+        "hardware": gpu or f"{platform.machine()}, {threads} thread{'s' * (threads > 1)}",
+    }
+
+
+def origin(command: str, runs: Sequence[dict[str, Any]]) -> str:
+    """Where the numbers of a section come from: command, hardware, commits and time."""
+    commits = sorted({run["commit"] for run in runs if run["commit"]})
+    of = f"commit{'s' * (len(commits) != 1)} {', '.join(commits)}" if commits else "no commit"
+    hardware = "; ".join(sorted({run["hardware"] for run in runs}))
+    minutes = sum(run["seconds"] for run in runs) / 60
+    took = f"{minutes:.0f} minutes" if minutes >= 1.5 else f"{60 * minutes:.0f} seconds"
+    return f"`whymatch reproduce {command}`; {hardware}; {of}; {took} in all."

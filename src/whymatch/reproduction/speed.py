@@ -1,0 +1,169 @@
+"""The paper's table 7: parameters, training time and inference time of transport beside attention.
+
+Needs no data: made-up texts of the sizes of the paper's StackExchange, and random vectors.
+"""
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
+from torch import Tensor
+
+from whymatch.learning.losses import contrastive
+from whymatch.matching.model import Learner, Matcher
+from whymatch.matching.ranker import Ranker
+from whymatch.matching.rules import Attend, Rule, Transport
+from whymatch.reproduction.records import keep, slug
+from whymatch.text.document import Document, joined
+from whymatch.text.encoders.precomputed import Precomputed
+from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.recurrent import RecurrentEncoder
+from whymatch.text.vectors import WordVectors
+from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
+
+Pairs: TypeAlias = Sequence[tuple[Document, Document]]
+Loss: TypeAlias = Callable[[Pairs], Tensor]
+
+ATTENTION = "Attention"
+RULES: dict[str, Rule] = {
+    ATTENTION: Attend(),
+    "OT": Transport(Balanced()),
+    "OT (1:1)": Transport(OneTo(1)),
+    "OT (relaxed 1:1)": Transport(UpTo(1, below=1.0)),  # of random vectors, about half of all pairs cost less
+    "OT (exact k = 2)": Transport(Exactly(2)),
+}
+ENCODERS = {"bi-SRU": "the paper's encoder, 2 layers of 200", "frozen": "a linear map over vectors that are known"}
+WORDS, WIDE, FROZEN = 5000, 300, 384  # of the vocabulary, of a word vector, of a frozen vector
+SENTENCES, LENGTH = (1, 6), (12, 35)  # of a text, and words of a sentence; the paper's means are 3.7 and 23.5
+WARM = 2  # rounds that compile and fill caches
+ROUNDS = {"bi-SRU": 7, "frozen": 61}  # on a CPU
+
+
+class Times(NamedTuple):
+    """Seconds of every round: a training step, and a prediction of the same batch."""
+
+    step: list[float]
+    look: list[float]
+
+
+def device() -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def now() -> float:
+    """The time when all work is done."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def made_up(
+    seed: int, pairs: int, sentences: tuple[int, int] = SENTENCES, length: tuple[int, int] = LENGTH
+) -> list[tuple[Document, Document]]:
+    """Pairs of texts of random words."""
+    choose = random.Random(seed)
+
+    def text() -> Document:
+        pieces = (
+            " ".join(f"w{choose.randrange(WORDS)}" for _ in range(choose.randint(*length)))
+            for _ in range(choose.randint(*sentences))
+        )
+        return joined(list(pieces))
+
+    return [(text(), text()) for _ in range(pairs)]
+
+
+def word_vectors() -> WordVectors:
+    chance = torch.Generator().manual_seed(0)
+    return WordVectors("random", {f"w{i}": i for i in range(WORDS)}, torch.randn(WORDS, WIDE, generator=chance))
+
+
+def encoder(kind: str, batches: Sequence[Pairs]) -> Learner:
+    """An encoder of its own for every model, with the same vectors."""
+    if kind == "bi-SRU":
+        return RecurrentEncoder(word_vectors())
+    pieces = dict.fromkeys(piece for pairs in batches for pair in pairs for text in pair for piece in text.pieces)
+    vectors = torch.randn(len(pieces), FROZEN, generator=torch.Generator().manual_seed(0))
+    return Projected(Precomputed(dict(zip(pieces, vectors, strict=True)), "random"), FROZEN)
+
+
+def ranking(learner: Learner, rule: Rule) -> tuple[Ranker, Loss]:
+    """A ranker with the hinge between the first and the second of every two pairs."""
+    model = Ranker(learner, rule).to(device())
+
+    def loss(pairs: Pairs) -> Tensor:
+        scores = model(pairs).score.view(-1, 2)
+        return contrastive(scores[:, 0], scores[:, 1:], 0.2).mean()
+
+    return model, loss
+
+
+def interleaved(models: Mapping[str, tuple[Matcher, Loss]], batches: Sequence[Pairs], rounds: int) -> dict[str, Times]:
+    """Every round takes a step and a prediction with each model in turn, so that all see the machine alike."""
+    optimisers = {name: torch.optim.Adam(model.parameters()) for name, (model, _) in models.items()}
+    found = {name: Times([], []) for name in models}
+    for turn in range(WARM + rounds):
+        pairs = batches[turn % len(batches)]
+        for name, (model, loss) in models.items():
+            model.train()
+            started = now()
+            optimisers[name].zero_grad()
+            torch.autograd.backward(loss(pairs))
+            optimisers[name].step()
+            trained = now()
+            model.eval()
+            with torch.no_grad():
+                loss(pairs)
+            looked = now()
+            if turn >= WARM:
+                found[name].step.append(trained - started)
+                found[name].look.append(looked - trained)
+    return found
+
+
+def ratio(times: Sequence[float], others: Sequence[float]) -> float:
+    """How many times as long, the median over rounds."""
+    return median(a / b for a, b in zip(times, others, strict=True))
+
+
+def measured(kind: str, pairs: int, rounds: int) -> dict[str, dict[str, float]]:
+    """The results of every rule with one kind of encoder."""
+    batches = [made_up(seed, pairs) for seed in range(3)]
+    models = {name: ranking(encoder(kind, batches), rule) for name, rule in RULES.items()}
+    times = interleaved(models, batches, rounds)
+    base = times[ATTENTION]
+    return {
+        name: {
+            "parameters": sum(one.numel() for one in models[name][0].parameters() if one.requires_grad),
+            "training step, s": median(step),
+            "training step to attention": ratio(step, base.step),
+            "prediction of a pair, s": median(look) / pairs,
+            "prediction to attention": ratio(look, base.look),
+        }
+        for name, (step, look) in times.items()
+    }
+
+
+def run_speed(
+    folder: Path, line: Callable[[str], None] = print, *, pairs: int | None = None, rounds: int | None = None
+) -> None:
+    """Measures every rule with every encoder, and writes one JSON each, over those of the same hardware."""
+    gpu = torch.cuda.is_available()
+    pairs, on = pairs or (64 if gpu else 16), slug(torch.cuda.get_device_name()) if gpu else "cpu"
+    for kind, what in ENCODERS.items():
+        turns = rounds or (61 if gpu else ROUNDS[kind])
+        line(f"speed: {kind}, {what}; {turns} rounds of {pairs} pairs")
+        start = time.perf_counter()
+        found = measured(kind, pairs, turns)
+        seconds = (time.perf_counter() - start) / len(found)
+        for row, results in found.items():
+            record: dict[str, Any] = {"table": "speed", "row": row, "seed": 0, "encoder": kind, "pairs": pairs}
+            record |= {"rounds": turns, "results": results, "seconds": round(seconds, 1)}
+            keep(folder / f"{on}-{slug(kind)}-{slug(row)}-0.json", record)
+            times, to = results["training step, s"], results["training step to attention"]
+            looks, of = results["prediction of a pair, s"], results["prediction to attention"]
+            line(f"  {row}: step {1e3 * times:.1f} ms ({to:.2f}×), prediction {1e3 * looks:.2f} ms a pair ({of:.2f}×)")
