@@ -1,7 +1,7 @@
 """All metrics of a trained model on one split."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,20 +46,38 @@ def evaluate(
 
 def evaluate_ranker(model: Ranker, queries: Sequence[Query], progress: Progress) -> dict[str, Any]:
     """The ranking metrics, each a mean over queries with its interval, and how many links the scores come from."""
-    for query in queries:
-        if not any(query.relevant) or all(query.relevant):
-            raise ValueError(f"Query {query.id} needs a similar and a dissimilar document.")
+    check_queries(queries)
     start = time.perf_counter()
     scores, links = scores_of(model, queries, progress)
     seconds = time.perf_counter() - start
-    found: dict[str, Any] = {
-        name: bootstrap([metric(some, query.relevant) for some, query in zip(scores, queries, strict=True)])._asdict()
-        for name, metric in RANKING.items()
-    }
+    found = ranking_metrics(queries, scores)
     possible = [len(query.query) * len(text) for query in queries for text in query.documents]
     shares = [100 * number / max(1, cells) for number, cells in zip(links, possible, strict=True)]
     found |= {"active alignments": bootstrap(links)._asdict(), "% active": bootstrap(shares)._asdict()}
     return {**found, "pairs a second": len(links) / seconds, "queries": len(queries)}
+
+
+def check_queries(queries: Sequence[Query]) -> None:
+    """Raises for a query of which no ranking metric can be had."""
+    for query in queries:
+        if not any(query.relevant) or all(query.relevant):
+            raise ValueError(f"Query {query.id} needs a similar and a dissimilar document.")
+
+
+def ranking_metrics(queries: Sequence[Query], scores: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """AUC, MAP, MRR and P@1 of the scores of each query's documents."""
+    return {
+        name: bootstrap([metric(some, query.relevant) for some, query in zip(scores, queries, strict=True)])._asdict()
+        for name, metric in RANKING.items()
+    }
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The numbers of the spans of a pair that were chosen, left and right, and how strongly each one is selected."""
+
+    spans: tuple[list[int], list[int]]
+    selection: tuple[list[float], list[float]]
 
 
 @dataclass(frozen=True)
@@ -78,6 +96,10 @@ class Seen:
     def kept(self, side: int) -> list[int]:
         """The spans that are in an active pair."""
         return self.active.any(dim=1 - side).nonzero().flatten().tolist()
+
+    @property
+    def chosen(self) -> Chosen:
+        return Chosen((self.kept(0), self.kept(1)), self.selection)
 
 
 def see(
@@ -122,9 +144,7 @@ def evaluate_classifier(
     number = [one.active.sum().item() for one in seen]
     shares = [100 * some / max(1, one.active.numel()) for some, one in zip(number, seen, strict=True)]
     found |= {"active alignments": bootstrap(number)._asdict(), "% active": bootstrap(shares)._asdict()}
-    for side, judged in judge(pairs, seen).items():
-        measured = agreement(judged, model.thresholds.get(side))
-        found |= {f"{side} rationale {name}": value for name, value in measured.items()}
+    found |= rationale_metrics(pairs, [one.chosen for one in seen], model.thresholds)
     if deletions:
         found |= delete(model, texts, seen)
     return {**found, "pairs a second": len(pairs) / seconds, "pairs": len(pairs)}
@@ -136,15 +156,26 @@ def correctness(model: Classifier, seen: Sequence[Seen], pairs: Sequence[Pair]) 
     return {"accuracy": bootstrap(right)._asdict(), "macro F1": bootstrap(labels, macro_f1_of)._asdict()}
 
 
-def judge(pairs: Sequence[Pair], seen: Sequence[Seen]) -> dict[str, list[Judged]]:
+def rationale_metrics(
+    pairs: Sequence[Pair], chosen: Sequence[Chosen], thresholds: Mapping[str, float] | None = None
+) -> dict[str, Any]:
+    """The agreement of what was chosen with what people marked, for every side that they marked."""
+    found: dict[str, Any] = {}
+    for side, judged in judge(pairs, chosen).items():
+        measured = agreement(judged, (thresholds or {}).get(side))
+        found |= {f"{side} rationale {name}": value for name, value in measured.items()}
+    return found
+
+
+def judge(pairs: Sequence[Pair], chosen: Sequence[Chosen]) -> dict[str, list[Judged]]:
     """What was chosen beside what was marked: in the left texts, in the right ones, and in both as one text."""
     found: dict[str, list[Judged]] = {"left": [], "right": [], "both": []}
-    for pair, one in zip(pairs, seen, strict=True):
+    for pair, one in zip(pairs, chosen, strict=True):
         sides = []
         for number, (text, marked) in enumerate(((pair.left, pair.left_rationale), (pair.right, pair.right_rationale))):
             if marked is not None:
-                chosen = tuple(text.spans[i] for i in one.kept(number))
-                sides.append(Judged(text.text, text.spans, chosen, marked, tuple(one.selection[number])))
+                spans = tuple(text.spans[i] for i in one.spans[number])
+                sides.append(Judged(text.text, text.spans, spans, marked, tuple(one.selection[number])))
                 found[SIDES[number]].append(sides[-1])
         if len(sides) == 2:
             found["both"].append(sides[0].joined(sides[1]))
@@ -156,7 +187,7 @@ def choose_thresholds(model: Classifier, pairs: Sequence[Pair]) -> dict[str, flo
     model.eval()
     with torch.no_grad():
         seen, _ = see(model, [(pair.left, pair.right) for pair in pairs])
-        judged = judge(pairs, seen)
+        judged = judge(pairs, [one.chosen for one in seen])
     return {side: best_threshold(judged[side]) for side in SIDES if side in judged}
 
 
