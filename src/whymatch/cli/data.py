@@ -27,6 +27,9 @@ def add_to(verbs: Any) -> None:
     preparing.add_argument(
         "--annotation", choices=["first", "majority"], default="first", help="esnli: whose marks are the rationale"
     )
+    preparing.add_argument(
+        "--query", choices=["parts", "whole"], default="parts", help="multirc: the whole query as one more span"
+    )
     preparing.set_defaults(run=run_prepare)
 
 
@@ -46,7 +49,7 @@ def run_prepare(settings: argparse.Namespace) -> None:
     from whymatch.show.terminal import table
 
     name, out = settings.name, settings.out
-    choices = Choices(settings.seed, settings.hard, settings.negatives, settings.annotation)
+    choices = Choices(settings.seed, settings.hard, settings.negatives, settings.annotation, settings.query)
     with bar("reading", None) as update:
         found = prepare(
             name, settings.sources, out, choices, lambda done, split: update(done, description=f"{split}: {done:,}")

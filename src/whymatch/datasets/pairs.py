@@ -1,9 +1,9 @@
 """Pairs with labels and rationales: e-SNLI into our layout, and ERASER's folders, which stay as they are."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from whymatch.datasets.conversion import Conversion, Row
 from whymatch.datasets.eraser import count_documents, read_eraser
@@ -12,7 +12,10 @@ from whymatch.datasets.files import find
 from whymatch.datasets.records import Pair
 from whymatch.datasets.splits import split_whole
 from whymatch.datasets.statistics import PairTally
+from whymatch.text.document import joined
+from whymatch.text.spans import overlaps
 
+QuerySpans: TypeAlias = Literal["parts", "whole"]
 SPLITS = ("train", "val", "test")
 HALVES = {"train": 0.5, "val": 0.5}
 
@@ -24,23 +27,43 @@ def pair_row(pair: Pair) -> Row:
     return row | {side: [[*span] for span in marks] for side, marks in sides.items() if marks is not None}
 
 
-def conversion(splits: dict[str, Iterable[Pair]], spans: str, *, stays: bool = False, **more: Any) -> Conversion:
+def split_row(pair: Pair) -> Row:
+    """A row whose texts come as their spans."""
+    return pair_row(pair) | {"left": pair.left.pieces, "right": pair.right.pieces}
+
+
+def conversion(
+    splits: dict[str, Iterable[Pair]],
+    spans: str,
+    *,
+    row: Callable[[Pair], Row] = pair_row,
+    stays: bool = False,
+    **more: Any,
+) -> Conversion:
     """Pairs by split as rows, counted as they pass."""
     tally = PairTally()
-    rows: dict[str, Iterable[Row]] = {
-        split: map(pair_row, tally.passing(split, some)) for split, some in splits.items()
-    }
+    rows: dict[str, Iterable[Row]] = {split: map(row, tally.passing(split, some)) for split, some in splits.items()}
     return Conversion(rows, lambda: {**tally.values(spans), **more}, stays)
 
 
-def eraser(folder: Path) -> Conversion:
-    """A folder of the ERASER benchmark, checked row by row."""
-    return conversion(
-        {split: read_eraser(folder, split) for split in SPLITS},
-        "sentences",
-        stays=True,
-        **{"documents in all": count_documents(folder)},
-    )
+def eraser(folder: Path, query: QuerySpans = "parts") -> Conversion:
+    """A folder of the ERASER benchmark, checked row by row; it stays as it is, unless its queries get more spans."""
+    more: dict[str, Any] = {"documents in all": count_documents(folder)}
+    splits: dict[str, Iterable[Pair]] = {split: read_eraser(folder, split) for split in SPLITS}
+    if query == "parts":
+        return conversion(splits, "sentences", stays=True, **more)
+    splits = {split: map(with_whole, some) for split, some in splits.items()}
+    return conversion(splits, "sentences", row=split_row, **more)
+
+
+def with_whole(pair: Pair) -> Pair:
+    """The pair with all spans of its left text, put together, as one more span."""
+    right = joined(pair.right.pieces)
+    marked = {number for some in overlaps(pair.right.spans, pair.right_rationale or ()) for number in some}
+    marks = None if pair.right_rationale is None else tuple(right.spans[number] for number in sorted(marked))
+    pieces = pair.left.pieces
+    left = joined([*pieces, " ".join(pieces)] if len(pieces) > 1 else pieces)
+    return Pair(pair.id, left, right, pair.label, right_rationale=marks)
 
 
 def esnli(folders: Sequence[Path], annotation: Annotation, seed: int) -> Conversion:

@@ -13,7 +13,7 @@ from whymatch.datasets.eraser import is_eraser
 from whymatch.datasets.esnli import Annotation
 from whymatch.datasets.files import find
 from whymatch.datasets.multinews import read_multinews
-from whymatch.datasets.pairs import eraser, esnli
+from whymatch.datasets.pairs import QuerySpans, eraser, esnli
 from whymatch.datasets.ranking import Protocol, ranking
 from whymatch.datasets.stackexchange import dumps, read_dumps
 
@@ -23,12 +23,16 @@ NEGATIVES = {"stackexchange": 20, "multinews": 10}
 
 @dataclass(frozen=True)
 class Choices:
-    """What the caller may choose: negatives, random or hard, for ranking; whose marks count, for e-SNLI."""
+    """What the caller may choose: negatives, random or hard, for ranking; whose marks count, for e-SNLI.
+
+    `query` is for ERASER's queries: their parts as spans, or the whole query as one more.
+    """
 
     seed: int = 0
     hard: bool = False
     negatives: int | None = None
     annotation: Annotation = "first"
+    query: QuerySpans = "parts"
 
 
 def prepare(
@@ -50,6 +54,8 @@ def prepare(
         raise ValueError(f"A query has 1 or more dissimilar documents, got {chosen.negatives}.")
     if name not in NEGATIVES and (chosen.hard or chosen.negatives is not None):
         raise ValueError(f"{name} has labels: hard and other negatives are for {' and '.join(NEGATIVES)}.")
+    if chosen.query == "whole" and name not in ("multirc", "eraser"):
+        raise ValueError(f"{name} has no queries of several parts: --query is for multirc and eraser.")
     return run(converted(name, paths, chosen), None if out is None else Path(out), progress)
 
 
@@ -67,7 +73,7 @@ def converted(name: str, paths: Sequence[Path], choices: Choices) -> Conversion:
         return ranking(multinews(paths), protocol)
     if name == "esnli" and not any(map(is_eraser, paths)):
         return esnli(paths, choices.annotation, choices.seed)
-    return eraser(one(paths))
+    return eraser(one(paths), choices.query)
 
 
 def one(paths: Sequence[Path]) -> Path:

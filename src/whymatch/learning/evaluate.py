@@ -183,12 +183,15 @@ def judge(pairs: Sequence[Pair], chosen: Sequence[Chosen]) -> dict[str, list[Jud
 
 
 def choose_thresholds(model: Classifier, pairs: Sequence[Pair]) -> dict[str, float]:
-    """How strongly a span must be selected to count as part of the rationale, by side: what agrees best with people."""
+    """How strongly a span must be selected to count as part of the rationale: what agrees best with people.
+
+    For the left texts, for the right ones, and for both as one.
+    """
     model.eval()
     with torch.no_grad():
         seen, _ = see(model, [(pair.left, pair.right) for pair in pairs])
         judged = judge(pairs, [one.chosen for one in seen])
-    return {side: best_threshold(judged[side]) for side in SIDES if side in judged}
+    return {side: best_threshold(some) for side, some in judged.items()}
 
 
 def delete(model: Classifier, texts: Sequence[tuple[Document, Document]], seen: Sequence[Seen]) -> dict[str, Any]:
