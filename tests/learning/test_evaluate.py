@@ -127,7 +127,7 @@ def test_thresholds_are_chosen_on_validation_kept_and_used(tmp_path: Path) -> No
     assert not [name for name in evaluate(model, test) if "above" in name]
     tune(model, validation, Watch())
     assert model.thresholds == choose_thresholds(model, validation)
-    assert model.thresholds.keys() == {"left", "right"}
+    assert model.thresholds.keys() == {"left", "right", "both"}
     model.save_pretrained(tmp_path)
     assert json.loads((tmp_path / "config.json").read_text())["thresholds"] == model.thresholds
     again = wm.Classifier.from_pretrained(tmp_path, VECTORS)

@@ -48,8 +48,8 @@ def conversion(
 
 def eraser(folder: Path, query: QuerySpans = "parts") -> Conversion:
     """A folder of the ERASER benchmark, checked row by row; it stays as it is, unless its queries get more spans."""
-    more: dict[str, Any] = {"documents in all": count_documents(folder)}
     splits: dict[str, Iterable[Pair]] = {split: read_eraser(folder, split) for split in SPLITS}
+    more: dict[str, Any] = {"documents in all": count_documents(folder)}
     if query == "parts":
         return conversion(splits, "sentences", stays=True, **more)
     splits = {split: map(with_whole, some) for split, some in splits.items()}
