@@ -1,5 +1,6 @@
 """The records of a folder, whichever layout it has."""
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -14,9 +15,17 @@ def read_split(folder: str | Path, split: str, task: Literal["rank", "classify"]
 
     ERASER's documents have a sentence a line, so that sentences are lines there.
     """
-    folder, split_text = Path(folder), splitter(spans)
+    folder = Path(folder)
+    files = sorted(folder.glob(f"{split}.jsonl*"))
+    return [*read_once(folder, split, task, spans, tuple(file.stat().st_mtime_ns for file in files))]
+
+
+@lru_cache(maxsize=6)
+def read_once(folder: Path, split: str, task: str, spans: str, changed: tuple[int, ...]) -> tuple[Pair | Query, ...]:
+    """The records of a split, which several runs of one table read; `changed` is when its files did."""
+    split_text = splitter(spans)
     if task == "rank":
-        return [*read_queries(folder, split, split_text)]
+        return (*read_queries(folder, split, split_text),)
     if is_eraser(folder):
-        return [*read_eraser(folder, split, lines if spans == "sentence" else split_text)]
-    return [*read_pairs(folder, split, split_text)]
+        return (*read_eraser(folder, split, lines if spans == "sentence" else split_text),)
+    return (*read_pairs(folder, split, split_text),)

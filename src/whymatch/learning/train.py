@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import torch
-from torch import Tensor
 
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
@@ -26,12 +26,12 @@ from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.saving import from_pretrained
 from whymatch.text.document import Document
-from whymatch.text.encoders.projected import Projected
-from whymatch.text.spans import Span
+from whymatch.text.encoders.projected import Known, Projected
 
 FREE = ("epochs", "patience")  # what may change when a run goes on
-ENCODED = 512  # texts that are encoded at a time
-Known: TypeAlias = dict[str, dict[tuple[str, tuple[Span, ...]], Tensor]]
+ENCODED = 2048  # texts that are encoded at a time
+Memory: TypeAlias = dict[str, Known]
+"""Those of runs before, by encoder."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def train(runs: Sequence[Settings], folder: str | Path, *, resume: bool = False,
             check_parts(settings)
         processes.wait()  # before the first of them writes into the folder
         done: list[Run] = []
-        known: Known = {}
+        known: Memory = {}
         for number, settings in enumerate(runs):
             place = folder if len(runs) == 1 else folder / f"run-{number}"
             watch.line(f"{place}: {settings.task} with {settings.rule.constraint or settings.rule.attention}")
@@ -83,7 +83,7 @@ def train(runs: Sequence[Settings], folder: str | Path, *, resume: bool = False,
     return best
 
 
-def train_one(settings: Settings, folder: Path, resume: bool, watch: Watch, processes: Processes, known: Known) -> Run:
+def train_one(settings: Settings, folder: Path, resume: bool, watch: Watch, processes: Processes, known: Memory) -> Run:
     """One run, with its checkpoints; the best weights end in `folder/best`. `known` are vectors of runs before it."""
     torch.manual_seed(settings.schedule.seed)
     splits: list[list[Any]] = [
@@ -209,8 +209,17 @@ def fingerprint(records: Sequence[Any]) -> str:
     """A hash of everything that the records say."""
     digest = hashlib.sha256()
     for record in records:
-        digest.update(repr(record).encode("utf-8", "surrogatepass"))
+        digest.update(repr(plain(record)).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
+
+
+def plain(value: Any) -> Any:
+    """Records as tuples, which are written out several times as fast."""
+    if isinstance(value, Document):
+        return value.text, [*chain.from_iterable(value.spans)]
+    if isinstance(value, Pair):
+        return value.id, plain(value.left), plain(value.right), value.label, value.left_rationale, value.right_rationale
+    return value.id, plain(value.query), [plain(text) for text in value.documents], value.relevant
 
 
 def check_same(made: dict[str, Any], folder: Path) -> None:

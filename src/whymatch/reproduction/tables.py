@@ -16,7 +16,7 @@ from whymatch.learning.evaluate import choose_thresholds, evaluate
 from whymatch.learning.files import read_json
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings, typed
-from whymatch.learning.train import Known, Watch, train_one
+from whymatch.learning.train import Memory, Watch, train_one
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.rules import Attend
 from whymatch.matching.saving import from_pretrained
@@ -93,7 +93,7 @@ def run_table(
     table: Table, data: Path, results: Path, *, seeds: int = 1, only: str = "", line: Callable[[str], None] = print
 ) -> None:
     """Runs what is not yet on disk, and writes one JSON a run."""
-    known: Known = {}
+    known: Memory = {}
     for row, seed in table.runs(seeds):
         file = place(results, table, row, seed)
         if only.lower() not in row.name.lower() or read_json(file) is not None:
@@ -121,7 +121,7 @@ def run_table(
         keep(file, record)
 
 
-def run_row(settings: Settings, trained: bool, watch: Watch, known: Known, *, curved: bool = False) -> dict[str, Any]:
+def run_row(settings: Settings, trained: bool, watch: Watch, known: Memory, *, curved: bool = False) -> dict[str, Any]:
     """The validation score that chose the weights, the metrics on the test split, and attention's curve if asked."""
     test: Sequence[Any] = read_split(settings.data, "test", settings.task, settings.spans)
     if trained:

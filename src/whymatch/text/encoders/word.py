@@ -39,16 +39,30 @@ class WordEncoder:
 
     def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         with torch.no_grad():
-            return [vectors.cpu() for vectors in in_context(self.network, texts, spans, self.layer)]
+            return by_text(in_context(self.network, texts, spans, self.layer).cpu(), spans)
 
 
 def in_context(
     network: Network, texts: Sequence[str], spans: Sequence[Sequence[Span]], layer: int | None = None
-) -> list[Tensor]:
-    """(spans, dimensions) for each text, each distinct text read once; from the last layer unless told."""
+) -> Tensor:
+    """(spans of all texts, dimensions), each distinct text read once; from the last layer unless told."""
     distinct = list(dict.fromkeys(texts))
-    encoded = dict(zip(distinct, subwords(network, distinct, layer), strict=True))
-    return [pool(*encoded[text], some) for text, some in zip(texts, spans, strict=True)]
+    encoded = subwords(network, distinct, layer)
+    first, total = {}, 0
+    for text, (vectors, offsets) in zip(distinct, encoded, strict=True):
+        first[text] = total, offsets
+        total += len(vectors)
+    ranges = []
+    for text, some in zip(texts, spans, strict=True):
+        start, offsets = first[text]
+        ranges += [range(start + inside.start, start + inside.stop) for inside in overlaps(offsets, some)]
+    none = torch.zeros(0, int(network.model.config.hidden_size), device=network.device)
+    return mean_over(torch.cat([none, *(vectors for vectors, _ in encoded)]), ranges)
+
+
+def by_text(vectors: Tensor, spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+    """The vectors of all spans, one after another, as those of each text."""
+    return list(torch.split(vectors, [len(some) for some in spans]))
 
 
 def subwords(network: Network, texts: Sequence[str], layer: int | None) -> list[tuple[Tensor, list[tuple[int, int]]]]:
@@ -72,9 +86,13 @@ def subwords(network: Network, texts: Sequence[str], layer: int | None) -> list[
 
 def pool(vectors: Tensor, offsets: list[tuple[int, int]], spans: Sequence[Span]) -> Tensor:
     """The mean of the sub-words that overlap each span."""
-    inside = overlaps(offsets, spans)
-    rows = torch.tensor([row for some in inside for row in some], dtype=torch.long, device=vectors.device)
-    lengths = torch.tensor([len(some) for some in inside], dtype=torch.long, device=vectors.device)
+    return mean_over(vectors, overlaps(offsets, spans))
+
+
+def mean_over(vectors: Tensor, ranges: Sequence[range]) -> Tensor:
+    """The mean of the rows in each range, zero for an empty one."""
+    rows = torch.tensor([row for some in ranges for row in some], dtype=torch.long, device=vectors.device)
+    lengths = torch.tensor([len(some) for some in ranges], dtype=torch.long, device=vectors.device)
     sums = torch.segment_reduce(vectors[rows], "sum", lengths=lengths, unsafe=True)  # the check would wait for the GPU
     return sums / lengths.clamp(min=1)[:, None]
 
