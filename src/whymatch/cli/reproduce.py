@@ -19,7 +19,8 @@ def add_to(verbs: Any) -> None:
         "what",
         metavar="WHAT",
         help="a table that is trained and measured: the name of a file in experiments/; or "
-        "heatmap (figure 5), tradeoff (figure 6, from the results of esnli), speed (table 7)",
+        "sparsity (table 1), statistics (table 2), speed (table 7), heatmap (figure 5), tradeoff (figure 6, from the "
+        "results of esnli)",
     )
     parser.add_argument("--data", type=Path, help="the folder with the prepared data sets (default: WHYMATCH_PREPARED)")
     parser.add_argument("--seeds", type=int, default=1, help="tables: runs of every trained row (default: 1)")
@@ -58,6 +59,22 @@ def tradeoff(settings: argparse.Namespace) -> None:
     write_page()
 
 
+def sparsity(settings: argparse.Namespace) -> None:
+    """Table 1."""
+    from whymatch.reproduction.sparsity import run_sparsity
+
+    run_sparsity(RESULTS / "sparsity")
+    write_page()
+
+
+def statistics(settings: argparse.Namespace) -> None:
+    """Table 2."""
+    from whymatch.reproduction.statistics import keep_statistics
+
+    say(f"statistics: {', '.join(keep_statistics(prepared(settings), RESULTS / 'statistics'))}")
+    write_page()
+
+
 def speed(settings: argparse.Namespace) -> None:
     """Table 7."""
     from whymatch.reproduction.speed import run_speed
@@ -78,7 +95,13 @@ def table(settings: argparse.Namespace) -> None:
     write_page()
 
 
-OTHERS: dict[str, Callable[[argparse.Namespace], None]] = {"heatmap": heatmap, "tradeoff": tradeoff, "speed": speed}
+OTHERS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "sparsity": sparsity,
+    "statistics": statistics,
+    "speed": speed,
+    "heatmap": heatmap,
+    "tradeoff": tradeoff,
+}
 """What is no table of experiments/."""
 
 
@@ -106,5 +129,5 @@ def write_page() -> None:
     out = Path("docs") / "results.md"
     out.parent.mkdir(exist_ok=True)
     tables = [read_table(file) for file in sorted(TABLES.glob("*.toml"))]
-    out.write_text(page(tables, RESULTS), encoding="utf-8")
+    out.write_text(page(tables, RESULTS, out.parent / "images"), encoding="utf-8")
     print(f"Results: {out}")
