@@ -106,7 +106,7 @@ def test_a_run_that_was_lost_is_run_again(clone: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["dogs"], "There is no 'dogs' to reproduce: sparsity, statistics, speed, heatmap, tradeoff, pets"),
+        (["dogs"], "There is no 'dogs' to reproduce: sparsity, statistics, speed, heatmap, tradeoff, examples, pets"),
         (["pets"], "pets needs --data"),
         (["pets", "--data", "nowhere"], "pets needs --data"),
         (["pets", "--data", "data", "--seeds", "0"], "--seeds takes 1 or more"),

@@ -9,7 +9,11 @@ from typing import Any
 
 TABLES = Path("experiments")
 RESULTS = TABLES / "results"
-OUT = {"heatmap": Path("heatmap.png"), "tradeoff": Path("docs/images/tradeoff.png")}
+OUT = {
+    "heatmap": Path("heatmap.png"),
+    "tradeoff": Path("docs/images/tradeoff.png"),
+    "examples": Path("gallery.html"),
+}
 
 
 def add_to(verbs: Any) -> None:
@@ -20,13 +24,14 @@ def add_to(verbs: Any) -> None:
         metavar="WHAT",
         help="a table that is trained and measured: the name of a file in experiments/; or "
         "sparsity (table 1), statistics (table 2), speed (table 7), heatmap (figure 5), tradeoff (figure 6, from the "
-        "results of esnli)",
+        "results of esnli), examples (figures 8 and 9)",
     )
     parser.add_argument("--data", type=Path, help="the folder with the prepared data sets (default: WHYMATCH_PREPARED)")
     parser.add_argument("--seeds", type=int, default=1, help="tables: runs of every trained row (default: 1)")
     parser.add_argument("--rows", default="", help="tables: only rows whose name holds this")
     defaults = ", ".join(f"{what}: {file}" for what, file in OUT.items())
-    parser.add_argument("--out", type=Path, help=f"where to write the picture (default: {defaults})")
+    parser.add_argument("--out", type=Path, help=f"where to write what is drawn (default: {defaults})")
+    parser.add_argument("--model", type=Path, metavar="RUN", help="examples: a trained model (default: none, MiniLM)")
     parser.set_defaults(run=run)
 
 
@@ -39,6 +44,8 @@ def run(settings: argparse.Namespace) -> None:
         raise ValueError(f"There is no {settings.what!r} to reproduce: {known}.{hint}")
     if settings.out is not None and settings.what not in OUT:
         raise ValueError(f"--out is for {', '.join(OUT)}; what {settings.what} measures is kept in {RESULTS}.")
+    if settings.model is not None and settings.what != "examples":
+        raise ValueError("--model is for examples.")
     settings.out = settings.out or OUT.get(settings.what)
     OTHERS.get(settings.what, table)(settings)
 
@@ -83,6 +90,14 @@ def speed(settings: argparse.Namespace) -> None:
     write_page()
 
 
+def examples(settings: argparse.Namespace) -> None:
+    """Figures 8 and 9."""
+    from whymatch.reproduction.gallery import gallery
+
+    settings.out.write_text(gallery(prepared(settings), settings.model), encoding="utf-8")
+    print(f"Examples: {settings.out}. They quote the data sets: mind their licences before you pass it on.")
+
+
 def table(settings: argparse.Namespace) -> None:
     """Runs the rows of a table that are not on disk yet."""
     from whymatch.reproduction.tables import read_table, run_table
@@ -101,6 +116,7 @@ OTHERS: dict[str, Callable[[argparse.Namespace], None]] = {
     "speed": speed,
     "heatmap": heatmap,
     "tradeoff": tradeoff,
+    "examples": examples,
 }
 """What is no table of experiments/."""
 
