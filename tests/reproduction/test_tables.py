@@ -65,6 +65,35 @@ def test_every_row_is_run_once_and_stands_beside_the_papers(clone: Path, capsys:
     assert "seed" not in capsys.readouterr().err
 
 
+CURVED = """
+title = "Labels"
+data = "pairs"
+curve = true
+[columns]
+accuracy = ["accuracy", 100]
+[settings]
+task = "classify"
+schedule = { epochs = 1 }
+[[row]]
+name = "Attention"
+settings = { rule = { attention = "softmax" } }
+[[row]]
+name = "OT (exact k = 1)"
+settings = { rule = { constraint = "exactly:1" } }
+"""
+
+
+def test_trained_attention_has_a_curve_where_the_table_asks_for_it(clone: Path) -> None:
+    rows = [{"left": PETS[i], "right": [SAME, OTHER][i % 2][i], "label": "ab"[i % 2]} for i in range(4)]
+    write(clone / "data" / "pairs", [dict(row) for row in rows])
+    (clone / "experiments" / "labels.toml").write_text(CURVED)
+    assert main(["reproduce", "labels", "--data", "data"]) == 0
+    folder = clone / "experiments" / "results" / "labels"
+    record = json.loads((folder / "attention-0.json").read_text())
+    assert record["curve"][0] == {"λ": 0.001, "% of tokens": 100, "accuracy": record["results"]["accuracy"]["mean"]}
+    assert "curve" not in json.loads((folder / "ot-exact-k-1-0.json").read_text())
+
+
 def test_a_run_that_was_lost_is_run_again(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "pets", "--data", "data", "--rows", "untrained"]) == 0
     file = clone / "experiments" / "results" / "pets" / "untrained-whole-0.json"
@@ -77,7 +106,7 @@ def test_a_run_that_was_lost_is_run_again(clone: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["dogs"], "There is no 'dogs' to reproduce: heatmap, tradeoff, speed, pets"),
+        (["dogs"], "There is no 'dogs' to reproduce: sparsity, statistics, speed, heatmap, tradeoff, examples, pets"),
         (["pets"], "pets needs --data"),
         (["pets", "--data", "nowhere"], "pets needs --data"),
         (["pets", "--data", "data", "--seeds", "0"], "--seeds takes 1 or more"),

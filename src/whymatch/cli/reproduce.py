@@ -9,7 +9,11 @@ from typing import Any
 
 TABLES = Path("experiments")
 RESULTS = TABLES / "results"
-OUT = {"heatmap": Path("heatmap.png"), "tradeoff": Path("docs/images/tradeoff.png")}
+OUT = {
+    "heatmap": Path("heatmap.png"),
+    "tradeoff": Path("docs/images/tradeoff.png"),
+    "examples": Path("gallery.html"),
+}
 
 
 def add_to(verbs: Any) -> None:
@@ -19,13 +23,15 @@ def add_to(verbs: Any) -> None:
         "what",
         metavar="WHAT",
         help="a table that is trained and measured: the name of a file in experiments/; or "
-        "heatmap (figure 5), tradeoff (figure 6, from the results of esnli), speed (table 7)",
+        "sparsity (table 1), statistics (table 2), speed (table 7), heatmap (figure 5), tradeoff (figure 6, from the "
+        "results of esnli), examples (figures 8 and 9)",
     )
     parser.add_argument("--data", type=Path, help="the folder with the prepared data sets (default: WHYMATCH_PREPARED)")
     parser.add_argument("--seeds", type=int, default=1, help="tables: runs of every trained row (default: 1)")
     parser.add_argument("--rows", default="", help="tables: only rows whose name holds this")
     defaults = ", ".join(f"{what}: {file}" for what, file in OUT.items())
-    parser.add_argument("--out", type=Path, help=f"where to write the picture (default: {defaults})")
+    parser.add_argument("--out", type=Path, help=f"where to write what is drawn (default: {defaults})")
+    parser.add_argument("--model", type=Path, metavar="RUN", help="examples: a trained model (default: none, MiniLM)")
     parser.set_defaults(run=run)
 
 
@@ -38,6 +44,8 @@ def run(settings: argparse.Namespace) -> None:
         raise ValueError(f"There is no {settings.what!r} to reproduce: {known}.{hint}")
     if settings.out is not None and settings.what not in OUT:
         raise ValueError(f"--out is for {', '.join(OUT)}; what {settings.what} measures is kept in {RESULTS}.")
+    if settings.model is not None and settings.what != "examples":
+        raise ValueError("--model is for examples.")
     settings.out = settings.out or OUT.get(settings.what)
     OTHERS.get(settings.what, table)(settings)
 
@@ -58,12 +66,36 @@ def tradeoff(settings: argparse.Namespace) -> None:
     write_page()
 
 
+def sparsity(settings: argparse.Namespace) -> None:
+    """Table 1."""
+    from whymatch.reproduction.sparsity import run_sparsity
+
+    run_sparsity(RESULTS / "sparsity")
+    write_page()
+
+
+def statistics(settings: argparse.Namespace) -> None:
+    """Table 2."""
+    from whymatch.reproduction.statistics import keep_statistics
+
+    say(f"statistics: {', '.join(keep_statistics(prepared(settings), RESULTS / 'statistics'))}")
+    write_page()
+
+
 def speed(settings: argparse.Namespace) -> None:
     """Table 7."""
     from whymatch.reproduction.speed import run_speed
 
     run_speed(RESULTS / "speed", say)
     write_page()
+
+
+def examples(settings: argparse.Namespace) -> None:
+    """Figures 8 and 9."""
+    from whymatch.reproduction.gallery import gallery
+
+    settings.out.write_text(gallery(prepared(settings), settings.model), encoding="utf-8")
+    print(f"Examples: {settings.out}. They quote the data sets: mind their licences before you pass it on.")
 
 
 def table(settings: argparse.Namespace) -> None:
@@ -78,7 +110,14 @@ def table(settings: argparse.Namespace) -> None:
     write_page()
 
 
-OTHERS: dict[str, Callable[[argparse.Namespace], None]] = {"heatmap": heatmap, "tradeoff": tradeoff, "speed": speed}
+OTHERS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "sparsity": sparsity,
+    "statistics": statistics,
+    "speed": speed,
+    "heatmap": heatmap,
+    "tradeoff": tradeoff,
+    "examples": examples,
+}
 """What is no table of experiments/."""
 
 
@@ -106,5 +145,5 @@ def write_page() -> None:
     out = Path("docs") / "results.md"
     out.parent.mkdir(exist_ok=True)
     tables = [read_table(file) for file in sorted(TABLES.glob("*.toml"))]
-    out.write_text(page(tables, RESULTS), encoding="utf-8")
+    out.write_text(page(tables, RESULTS, out.parent / "images"), encoding="utf-8")
     print(f"Results: {out}")

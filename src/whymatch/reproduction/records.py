@@ -52,6 +52,6 @@ def origin(command: str, runs: Sequence[dict[str, Any]]) -> str:
     commits = sorted({run["commit"] for run in runs if run["commit"]})
     of = f"commit{'s' * (len(commits) != 1)} {', '.join(commits)}" if commits else "no commit"
     hardware = "; ".join(sorted({run["hardware"] for run in runs}))
-    minutes = sum(run["seconds"] for run in runs) / 60
-    took = f"{minutes:.0f} minutes" if minutes >= 1.5 else f"{60 * minutes:.0f} seconds"
+    seconds = sum(run["seconds"] for run in runs)
+    took = f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{max(seconds, 2):.0f} seconds"
     return f"`whymatch reproduce {command}`; {hardware}; {of}; {took} in all."

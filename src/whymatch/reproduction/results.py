@@ -1,12 +1,13 @@
 """docs/results.md, from what was measured."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
 from whymatch.learning.files import read_json
-from whymatch.reproduction.records import origin
+from whymatch.reproduction import sparsity, speed, statistics
+from whymatch.reproduction.records import kept, origin
 from whymatch.reproduction.tables import Row, Table, place
 
 HEAD = """# Results
@@ -17,16 +18,36 @@ on validation. The encoder is all-MiniLM-L6-v2, frozen, with a linear map where 
 RoBERTa, or trained a recurrent encoder. MiniLM's card lists SNLI, MultiNLI, QQP and StackExchange duplicates among its
 training data.
 """
+FIGURES = {
+    "constraints.png": ("The paper's figure 5, on a synthetic problem", "heatmap --out docs/images/constraints.png"),
+    "tradeoff.png": ("The paper's figure 6: accuracy on e-SNLI by the share of tokens", "tradeoff"),
+}
+"""Pictures in docs/images, what they show, and what draws them."""
 
 
-def page(tables: Iterable[Table], results: Path, seeds: int = 3) -> str:
-    """The page, with every table of which something was run."""
-    parts = [HEAD]
+def page(tables: Iterable[Table], results: Path, images: Path, seeds: int = 3) -> str:
+    """The page, with whatever was run: sparsity, data, the tables that are trained, speed, and the figures."""
+    parts = [HEAD, *counted("sparsity", sparsity.section, results), *counted("statistics", statistics.section, results)]
     for table in tables:
         found = {row.name: runs_of(table, row, results, seeds) for row in table.rows}
         if any(found.values()):
             parts.append(section(table, found))
-    return "\n".join(parts)
+    return "\n".join([*parts, *counted("speed", speed.section, results), *pictures(images)])
+
+
+def counted(name: str, show: Callable[[list[dict[str, Any]]], str], results: Path) -> list[str]:
+    """The section of what needs no training, if it was run."""
+    runs = kept(results / name)
+    return [show(runs)] if runs else []
+
+
+def pictures(images: Path) -> list[str]:
+    """The figures that were drawn."""
+    return [
+        f"## {what}\n\n![{what}]({images.name}/{name})\n\n`whymatch reproduce {command}`\n"
+        for name, (what, command) in FIGURES.items()
+        if (images / name).is_file()
+    ]
 
 
 def runs_of(table: Table, row: Row, results: Path, seeds: int) -> list[dict[str, Any]]:

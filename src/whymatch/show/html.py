@@ -23,12 +23,10 @@ BLOCK = 24  # mean characters of a span, from which each span gets a line of its
 
 def page(picture: Mapping[str, Any], title: str = "Why do these texts match?") -> str:
     """The page of an alignment's dictionary."""
-    style, script = asset("picture.css"), asset("picture.js")
-    own = f"style-src {hashed(style)}; script-src {hashed(script)}"
-    policy = f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
+    style, script = asset("picture.css"), asset("curves.js") + asset("picture.js")
     return template("page.html").render(
         title=title,
-        policy=policy,
+        policy=policy(style, script),
         style=style,
         script=script,
         picture=picture,
@@ -117,6 +115,12 @@ def template(name: str) -> Any:
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
     environment.filters["three"] = number
     return environment.get_template(name)
+
+
+def policy(style: str, script: str) -> str:
+    """What a page may do: its one style sheet, its one script, nothing from outside."""
+    own = f"style-src {hashed(style)}; script-src {hashed(script)}"
+    return f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
 
 
 def hashed(text: str) -> str:

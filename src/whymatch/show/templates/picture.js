@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const texts = document.getElementById("texts");
@@ -9,55 +8,11 @@
   const asked = document.getElementById("asked");
   const certificate = document.getElementById("certificate");
   const main = document.querySelector(".picture");
-  const colours = 6;
   const spans = ["left", "right"].map((side) => [...texts.querySelectorAll(`[data-side="${side}"] .span`)]);
   const words = new Map(data.words.map((inside) => [inside.at.join("-"), inside]));
   let view = data.views[0];
   let pinned = null;
   let zoomed = null;
-
-  const make = (name, properties = {}, children = []) => {
-    const element = document.createElement(name);
-    for (const [key, value] of Object.entries(properties)) element[key] = value;
-    element.append(...children);
-    return element;
-  };
-
-  const three = (number) => (Math.round(number * 1000) / 1000 + 0).toFixed(3);
-
-  const badge = (number) => {
-    const element = make("sup", { className: "badge", textContent: String(number + 1) });
-    element.dataset.colour = number % colours;
-    return element;
-  };
-
-  // Curves from `from` to `to`, a pair of elements for each link; across a gap between columns, or down from row to row.
-  const draw = (box, links, across) => {
-    const svg = box.querySelector(".curves");
-    const origin = box.getBoundingClientRect();
-    const strongest = Math.max(...links.map((link) => link.weight), 1e-9);
-    svg.replaceChildren(...links.map((link, number) => {
-      const [a, b] = [link.from, link.to].map((element) => element.getClientRects());
-      if (!a.length || !b.length) return "";
-      const [first, last] = [a[a.length - 1], b[0]];
-      let start, end;
-      if (across) {
-        const [p, q] = [link.from, link.to].map((element) => element.getBoundingClientRect());
-        start = [p.right - origin.left, (p.top + p.bottom) / 2 - origin.top];
-        end = [q.left - origin.left, (q.top + q.bottom) / 2 - origin.top];
-      } else {
-        start = [(first.left + first.right) / 2 - origin.left, first.bottom - origin.top];
-        end = [(last.left + last.right) / 2 - origin.left, last.top - origin.top];
-      }
-      const bend = across ? [(end[0] - start[0]) / 2, 0] : [0, (end[1] - start[1]) / 2];
-      const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-      path.setAttribute("d", `M ${start} C ${start[0] + bend[0]} ${start[1] + bend[1]} ${end[0] - bend[0]} ${end[1] - bend[1]} ${end}`);
-      path.setAttribute("stroke-width", (1.5 + 6 * Math.max(link.weight, 0) / strongest).toFixed(2));
-      path.dataset.colour = number % colours;
-      path.dataset.link = number;
-      return path;
-    }));
-  };
 
   const curves = () => {
     draw(texts, view.links.map(([i, j, , share]) => ({ from: spans[0][i], to: spans[1][j], weight: share })), !texts.classList.contains("stacked"));
@@ -89,20 +44,13 @@
     document.getElementById("noun").textContent = view.links.length === 1 ? "link" : "links";
     document.getElementById("zero").textContent = view.zero;
     document.getElementById("view").textContent = view.name;
-    const of = [new Map(), new Map()];
-    view.links.forEach((link, number) => [0, 1].forEach((side) => {
-      of[side].set(link[side], [...(of[side].get(link[side]) ?? []), number]);
-    }));
+    const of = paint(spans, view.links, true);
     spans.forEach((column, side) => column.forEach((span, number) => {
-      const links = of[side].get(number) ?? [];
-      span.classList.toggle("unmatched", !links.length);
-      span.querySelector(".badges").replaceChildren(...links.map(badge));
-      if (links.length) {
-        span.dataset.colour = links[0] % colours;
+      const links = of[side].get(number);
+      if (links) {
         span.dataset.link = links[0];
         span.tabIndex = 0;
       } else {
-        delete span.dataset.colour;
         delete span.dataset.link;
         span.removeAttribute("tabindex");
       }

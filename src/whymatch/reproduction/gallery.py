@@ -1,0 +1,162 @@
+"""The paper's figures 8 and 9: example rationales, the same two texts under every constraint and under attention."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from whymatch.datasets.catalog import SOURCES
+from whymatch.datasets.folders import read_split
+from whymatch.datasets.records import Pair, Query
+from whymatch.learning.tasks import spans_in
+from whymatch.matching.aligner import Aligner
+from whymatch.matching.alignment import Alignment
+from whymatch.matching.classifier import Classifier
+from whymatch.matching.ranker import Ranker
+from whymatch.matching.rules import Attend
+from whymatch.matching.saving import from_pretrained
+from whymatch.show.gallery import page
+from whymatch.show.words import in_words
+from whymatch.text.document import Document
+from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
+
+SEED = 0
+CLOSE = 0.45  # below the neutral cost, where no threshold is known
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A data set of which examples are shown: so many, exact k, and spans of texts that are read easily."""
+
+    name: str
+    title: str
+    about: str
+    task: Literal["rank", "classify"]
+    spans: str
+    k: int
+    number: int
+    longest: int
+
+    @property
+    def licence(self) -> str:
+        return next(source.licence for source in SOURCES if source.name == self.name)
+
+
+SETS = (
+    Shown("stackexchange", "StackExchange", "A question and one that asks the same.", "rank", "sentence", 2, 3, 9),
+    Shown("multinews", "MultiNews", "Two articles on one event.", "rank", "sentence", 6, 2, 10),
+    Shown("esnli", "e-SNLI", "A premise and a hypothesis.", "classify", "word", 3, 6, 18),
+    Shown("multirc", "MultiRC", "A question with an answer, and a document.", "classify", "sentence", 2, 2, 14),
+)
+ABOUT = """
+Each pair of texts under five rules; the small pictures show which pairs of spans a rule links. A constraint says how
+many links there are before it sees a text. Attention gives weight to nearly every pair: cut to those that the paper
+calls active, it still has to be searched for the reason.
+""".strip()
+ATTENTION = "pairs whose attention, in either direction, exceeds 0.01 / (n·m), the paper's threshold for active ones"
+
+
+def gallery(data: Path, model: Path | None = None) -> str:
+    """The page of examples from the test splits of the prepared data sets in a folder."""
+    trained = None if model is None else from_pretrained(model)
+    found = [one for one in SETS if (data / one.name).is_dir()]
+    if not found:
+        names = ", ".join(one.name for one in SETS)
+        raise ValueError(
+            f"{data} holds none of {names}: `whymatch data prepare NAME --from … --out {data}/NAME` makes one."
+        )
+    encoder = "all-MiniLM-L6-v2, untrained"
+    if trained is not None:
+        encoder, found = trained.encoder.name, [one for one in found if suits(trained, one)]
+        if not found:
+            kind = f"a {trained.kind} of {trained.split} spans"
+            raise ValueError(f"The model in {model} is {kind}, and {data} has nothing for one.")
+    return page([group(one, data, trained) for one in found], "Example rationales", f"{ABOUT} Encoder: {encoder}.")
+
+
+def suits(model: Ranker | Classifier, shown: Shown) -> bool:
+    """Whether a trained model does what a data set asks for."""
+    return (shown.task == "rank") == isinstance(model, Ranker) and model.split == shown.spans
+
+
+def group(shown: Shown, data: Path, model: Ranker | Classifier | None) -> dict[str, Any]:
+    """The examples of one data set."""
+    records = read_split(data / shown.name, "test", shown.task, shown.spans)
+    pairs = choose([as_pair(record) for record in records], shown)
+    aligner = Aligner(shown.spans) if model is None else model.aligner
+    examples = []
+    for number, pair in enumerate(pairs, start=1):
+        title = f"{shown.title} {number}" + (f": {pair.label}" if pair.label else "")
+        if isinstance(model, Classifier):
+            title += f", predicted {model.predict([(pair.left, pair.right)])[0].label}"
+        examples.append(example(pair, title, aligner, shown.k))
+    drawn = f"{len(pairs)} of {len(records):,} in the test split, by seed {SEED}."
+    about = f"{shown.about} {drawn} Licence: {shown.licence}."
+    return {"title": shown.title, "about": about, "examples": examples}
+
+
+def as_pair(record: Pair | Query) -> Pair:
+    """A query with its first similar document is a pair."""
+    if isinstance(record, Pair):
+        return record
+    similar = next(text for text, wanted in zip(record.documents, record.relevant, strict=True) if wanted)
+    return Pair(record.id, record.query, similar)
+
+
+def choose(pairs: Sequence[Pair], shown: Shown) -> list[Pair]:
+    """So many pairs by chance, every label in turn: those of a suitable length, before any other."""
+    drawn = random.Random(SEED).sample(pairs, len(pairs))
+
+    def unsuitable(pair: Pair) -> bool:
+        sizes = len(pair.left), len(pair.right)
+        return min(sizes) < shown.k or max(sizes) > shown.longest
+
+    by_label: dict[str, list[Pair]] = {}
+    for pair in sorted(drawn, key=unsuitable):
+        if len(pair.left) and len(pair.right):
+            by_label.setdefault(str(pair.label), []).append(pair)
+    rounds = zip_longest(*(by_label[label] for label in sorted(by_label)))
+    return [pair for some in rounds for pair in some if pair is not None][: shown.number]
+
+
+def example(pair: Pair, title: str, aligner: Aligner, k: int) -> dict[str, Any]:
+    """One pair of texts under every rule, as the page takes it; exact k is shown first."""
+    below = aligner.below if aligner.below is not None else aligner.cost.neutral - CLOSE
+    constraints: list[Constraint] = [Exactly(k), UpTo(1, below=below), OneTo(1), Balanced()]
+    texts = (pair.left, pair.right)
+    rules = [by_constraint(aligner.align_many([texts], constraint, clip=True)[0]) for constraint in constraints]
+    rules.append(by_attention(texts, aligner))
+    marks = (pair.left_rationale, pair.right_rationale)
+    sides = {
+        side: {
+            "text": text.text,
+            "spans": [[*span] for span in text.spans],
+            "marked": spans_in(text, marked or ()),
+        }
+        for side, text, marked in zip(("left", "right"), texts, marks, strict=True)
+    }
+    return {"title": title, "chosen": 0, "rules": rules, **sides}
+
+
+def by_constraint(why: Alignment) -> dict[str, Any]:
+    links = [[*link.at, link.share] for link in why.links]
+    name = repr(why.constraint).replace("k=", "").replace("below=", "below ")
+    return {"name": name, "words": f"{in_words(why.to_dict())}.".capitalize(), "links": links}
+
+
+def by_attention(texts: tuple[Document, Document], aligner: Aligner) -> dict[str, Any]:
+    """Attention in both directions, cut to its active pairs, strongest first."""
+    (cost,) = aligner.costs([texts])
+    rule, sizes = Attend(), torch.tensor([[len(text) for text in texts]])
+    active, weights = rule.active(cost[None], sizes)[0], rule.weights(cost[None], sizes)[0]
+    links = sorted(with_weights(active, weights), key=lambda link: (-link[2], link))
+    return {"name": "attention", "words": f"{ATTENTION}.".capitalize(), "links": links}
+
+
+def with_weights(active: torch.Tensor, weights: torch.Tensor) -> Iterator[list[Any]]:
+    for i, j in active.nonzero().tolist():
+        yield [i, j, float(weights[i, j])]

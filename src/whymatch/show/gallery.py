@@ -1,0 +1,61 @@
+"""Examples on one web page that needs nothing else: the same two texts under several rules."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from whymatch.show.html import asset, blocks, columns, embedded, policy, template
+
+WIDTH, HEIGHT, EDGE = 100, 64, 6  # of the small picture of a rule
+
+
+def page(groups: Sequence[Mapping[str, Any]], title: str, about: str) -> str:
+    """The page of groups of examples.
+
+    A group has a title, a sentence about it and examples; an example a title, `left` and `right` with text, spans and
+    the numbers of spans that people `marked`, the rule that is `chosen` first, and rules: a name, what they say in
+    words, and links of left number, right number and weight.
+    """
+    style, script = asset("picture.css") + asset("gallery.css"), asset("curves.js") + asset("gallery.js")
+    ready: list[dict[str, Any]] = []
+    data: list[dict[str, Any]] = []
+    for group in groups:
+        examples = []
+        for example in group["examples"]:
+            examples.append(prepared(example, len(data)))
+            rules = [{"words": rule["words"], "links": rule["links"]} for rule in example["rules"]]
+            data.append({"number": len(data), "chosen": example["chosen"], "rules": rules})
+        ready.append({**group, "examples": examples})
+    return template("gallery.html").render(
+        title=title,
+        about=about,
+        policy=policy(style, script),
+        style=style,
+        script=script,
+        groups=ready,
+        data=embedded(data),
+    )
+
+
+def prepared(example: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """An example with what the template needs: columns as the chosen rule has them, and a small picture a rule."""
+    links = [{"at": link[:2]} for link in example["rules"][example["chosen"]]["links"]]
+    sides = columns({**example, "links": links})
+    for side in sides:
+        marked = set(example[side["side"]]["marked"])
+        for part in side["parts"]:
+            if part.get("number") in marked:
+                part["marked"] = True
+    sizes = [len(example[side]["spans"]) for side in ("left", "right")]
+    rules = [{**rule, **small(rule["links"], sizes), "pairs": sizes[0] * sizes[1]} for rule in example["rules"]]
+    return {**example, "number": number, "rules": rules, "columns": sides, "blocks": blocks(example)}
+
+
+def small(links: Sequence[Sequence[float]], sizes: Sequence[int]) -> dict[str, Any]:
+    """A dot for each span, left and right, and a line for each link."""
+
+    def at(side: int, span: float) -> tuple[float, float]:
+        room = HEIGHT - 2 * EDGE
+        return (EDGE, WIDTH - EDGE)[side], round(EDGE + room * (span + 0.5) / sizes[side], 1)
+
+    dots = [at(side, span) for side in (0, 1) for span in range(sizes[side])]
+    return {"dots": dots, "lines": [(*at(0, i), *at(1, j)) for i, j, *_ in links]}
