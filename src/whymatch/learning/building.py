@@ -29,7 +29,7 @@ from whymatch.text.vectors import read_vectors
 def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Classifier:
     """A model with the labels of the records that it is trained on and chosen by."""
     encoder = recurrent(settings, records) if settings.encoder.kind == "recurrent" else pretrained(settings)
-    rule, cost = settings.rule.build(), blended(COSTS[settings.cost], settings.neighbours)
+    rule, cost = settings.rule.build(), blended(COSTS[settings.cost], settings.neighbours, settings.whole)
     parts: dict[str, Any] = {"split": settings.spans}
     if settings.refine or settings.novelty:
         parts["refinement"] = Refinement(settings.refine, settings.novelty)

@@ -105,9 +105,9 @@ class LossSettings:
 class Settings:
     """One run.
 
-    Of costs: `neighbours` is how much of the vectors before and after is mixed in, `novelty` by how much right spans
-    without a counterpart become cheaper, `rarity` what rare words are worth, `refine` the size of a network that
-    learns from the costs around (0: none).
+    Of costs: `neighbours` is how much of the vectors before and after is mixed in, `whole` how much of the mean of all,
+    `novelty` by how much right spans without a counterpart become cheaper, `rarity` what rare words are worth, `refine`
+    the size of a network that learns from the costs around (0: none).
     """
 
     task: Literal["rank", "classify"]
@@ -115,6 +115,7 @@ class Settings:
     spans: str = "sentence"
     cost: str = "cosine"
     neighbours: float = 0.0
+    whole: float = 0.0
     novelty: float = 0.0
     rarity: float = 0.0
     refine: int = 0
@@ -130,8 +131,8 @@ class Settings:
             raise ValueError(
                 f"cost is one of {', '.join(n for n, c in COSTS.items() if not c.unpadded)}, got {self.cost!r}."
             )
-        if min(self.refine, self.novelty, self.rarity) < 0 or not 0 <= self.neighbours <= 1:
-            raise ValueError("refine, novelty and rarity are 0 or more, neighbours from 0 to 1.")
+        if min(self.refine, self.novelty, self.rarity, self.neighbours, self.whole) < 0:
+            raise ValueError("neighbours, whole, novelty, rarity and refine are 0 or more.")
         rule = self.rule.build()
         if self.task == "rank":
             if not (self.encoder.map or self.refine):

@@ -23,7 +23,7 @@ class Cost:
     of_all: bool = False
     unpadded: bool = False
     least: float = -inf  # no pair costs less
-    neighbours: float = 0.0  # what `blended` mixed in
+    mixes: tuple[float, float] = (0.0, 0.0)  # how much of neighbours and of the whole text, by `blended`
 
     def __call__(self, left: Tensor, right: Tensor) -> Tensor:
         if left.ndim < 2 or left.ndim != right.ndim or left.shape[-1] != right.shape[-1]:
@@ -71,21 +71,29 @@ def calibrated(temperature: float = 0.08) -> Cost:
     return Cost(f"calibrated cosine (temperature {temperature:g})", 1.0, between, of_all=True, unpadded=True, least=0.0)
 
 
-def blended(cost: Cost, neighbours: float) -> Cost:
-    """The cost of vectors that have so much of those before and after them mixed in: reasons stand close together."""
-    if not neighbours:
+def blended(cost: Cost, neighbours: float = 0.0, whole: float = 0.0) -> Cost:
+    """The cost of vectors that have some of their text mixed in.
+
+    `neighbours` is how much of the vectors before and after: reasons stand close together. `whole` is how much of the
+    mean of all: what a sentence is about is in the rest of the text. Zero vectors count as no spans, so that batches may
+    be padded with them.
+    """
+    if not (neighbours or whole):
         return cost
 
     def mixed(vectors: Tensor) -> Tensor:
         before, after = pad(vectors[..., :-1, :], (0, 0, 1, 0)), pad(vectors[..., 1:, :], (0, 0, 0, 1))
-        return vectors + neighbours * (before + after)
+        number = (vectors != 0).any(dim=-1).sum(dim=-1)[..., None, None].clamp(min=1)
+        mean = vectors.sum(dim=-2, keepdim=True) / number
+        return vectors + neighbours * (before + after) + whole * mean
 
+    parts = [f"neighbours ({neighbours:g})"] * bool(neighbours) + [f"the whole text ({whole:g})"] * bool(whole)
     return replace(
         cost,
-        name=f"{cost.name} with neighbours ({neighbours:g})",
+        name=f"{cost.name} with {' and '.join(parts)}",
         between=lambda left, right: cost(mixed(left), mixed(right)),
         of_all=True,
-        neighbours=neighbours,
+        mixes=(neighbours, whole),
     )
 
 

@@ -49,8 +49,8 @@ def save_pretrained(model: Matcher, folder: str | Path) -> None:
 
 
 def write(model: Matcher, folder: Path) -> None:
-    near = model.cost.neighbours
-    cost = next((name for name, known in COSTS.items() if blended(known, near) == model.cost), None)
+    mixes = model.cost.mixes
+    cost = next((name for name, known in COSTS.items() if blended(known, *mixes) == model.cost), None)
     if cost is None:
         raise ValueError(f"{model.cost.name} is a cost of your own: it cannot be written to a file.")
     config: dict[str, Any] = {
@@ -58,7 +58,7 @@ def write(model: Matcher, folder: Path) -> None:
         "kind": model.kind,
         "split": model.split,
         "cost": cost,
-        "neighbours": near,
+        "mixes": mixes,
         "refine": model.refinement.hidden if model.refinement else 0,
         "novelty": model.refinement.novelty if model.refinement else 0.0,
         "rarity": model.rarity.weight if model.rarity else 0.0,
@@ -106,7 +106,7 @@ def from_pretrained(folder: str | Path, encoder: Encoder | None = None) -> Any:
         if config["format"] != FORMAT:
             raise ValueError(f"its format is {config['format']}, and this version reads {FORMAT}")
         learner = build_encoder(folder, config["encoder"], tensors, encoder)
-        rule, cost = build_rule(config["rule"]), blended(COSTS[config["cost"]], config["neighbours"])
+        rule, cost = build_rule(config["rule"]), blended(COSTS[config["cost"]], *config["mixes"])
         parts: dict[str, Any] = {"split": config["split"]}
         if config["refine"] or config["novelty"]:
             parts["refinement"] = Refinement(config["refine"], config["novelty"])
