@@ -94,6 +94,23 @@ def test_trained_attention_has_a_curve_where_the_table_asks_for_it(clone: Path) 
     assert "curve" not in json.loads((folder / "ot-exact-k-1-0.json").read_text())
 
 
+def test_a_run_with_other_settings_is_run_again(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = ["reproduce", "pets", "--data", "data", "--rows", "untrained"]
+    assert main(row) == 0
+    file = clone / "experiments" / "results" / "pets" / "untrained-whole-0.json"
+    before = json.loads(file.read_text())
+    del before["settings"]["rarity"]  # as if it had been written before there was such a setting
+    file.write_text(json.dumps(before))
+    capsys.readouterr()
+    assert main(row) == 0
+    assert "seed" not in capsys.readouterr().err
+    table = clone / "experiments" / "pets.toml"
+    table.write_text(table.read_text().replace('spans = "text"', 'spans = "word"'))
+    assert main(row) == 0
+    assert "seed 0 (its settings have changed)" in capsys.readouterr().err
+    assert json.loads(file.read_text())["settings"]["spans"] == "word"
+
+
 def test_a_run_that_was_lost_is_run_again(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "pets", "--data", "data", "--rows", "untrained"]) == 0
     file = clone / "experiments" / "results" / "pets" / "untrained-whole-0.json"

@@ -92,17 +92,21 @@ def place(folder: Path, table: Table, row: Row, seed: int) -> Path:
 def run_table(
     table: Table, data: Path, results: Path, *, seeds: int = 1, only: str = "", line: Callable[[str], None] = print
 ) -> None:
-    """Runs what is not yet on disk, and writes one JSON a run."""
+    """Runs what is not yet on disk, or was run with other settings, and writes one JSON a run."""
     known: Memory = {}
     for row, seed in table.runs(seeds):
-        file = place(results, table, row, seed)
-        if only.lower() not in row.name.lower() or read_json(file) is not None:
+        if only.lower() not in row.name.lower():
             continue
-        line(f"{table.name}: {row.name}, seed {seed}")
         assert row.settings is not None
         schedule = {**row.settings.get("schedule", {}), "seed": seed}
         values = {**row.settings, "data": str(data / row.data), "schedule": schedule}
         settings = typed(Settings, values, f"{table.name}, {row.name}")
+        described = {**asdict(settings), "data": row.data}
+        file = place(results, table, row, seed)
+        before = read_json(file)
+        if before is not None and agree(before.get("settings"), described):
+            continue
+        line(f"{table.name}: {row.name}, seed {seed}{'' if before is None else ' (its settings have changed)'}")
         start = time.perf_counter()
         if row.baseline is not None:
             found: dict[str, Any] = {"validation": None, "results": baseline(row.baseline, settings)}
@@ -115,10 +119,17 @@ def run_table(
             "trained": row.trained,
             "data": row.data,
             **found,
-            "settings": {**asdict(settings), "data": row.data},
+            "settings": described,
             "seconds": round(time.perf_counter() - start, 1),
         }
         keep(file, record)
+
+
+def agree(before: Any, now: Any) -> bool:
+    """Whether settings on disk are those of today; a setting that was not there yet had its default."""
+    if not isinstance(before, dict):
+        return before == now
+    return isinstance(now, dict) and all(key in now and agree(value, now[key]) for key, value in before.items())
 
 
 def run_row(settings: Settings, trained: bool, watch: Watch, known: Memory, *, curved: bool = False) -> dict[str, Any]:
