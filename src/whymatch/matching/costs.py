@@ -75,7 +75,7 @@ def blended(cost: Cost, neighbours: float = 0.0, whole: float = 0.0) -> Cost:
     """The cost of vectors that have some of their text mixed in.
 
     `neighbours` is how much of the vectors before and after: reasons stand close together. `whole` is how much of the
-    mean of all: what a sentence is about is in the rest of the text. Zero vectors count as no spans, and may be padding.
+    mean of all: what a sentence is about is in the rest of the text. Zero vectors count as no spans, and may pad.
     """
     if not (neighbours or whole):
         return cost
