@@ -72,7 +72,7 @@ def test_a_row_of_a_table_can_be_a_baseline(tmp_path: Path) -> None:
     (tmp_path / "table.toml").write_text(
         f'title = "Pets"\ndata = "pets"\ncolumns = {{ "P@1" = ["P@1", 100] }}\nsettings = {{ task = "rank" }}\n{rows}'
     )
-    run_table(read_table(tmp_path / "table.toml"), tmp_path, tmp_path / "results", seeds=2, line=lambda text: None)
+    run_table(read_table(tmp_path / "table.toml"), tmp_path, tmp_path / "results", seeds=2)
     [file] = (tmp_path / "results" / "table").iterdir()
     assert json.loads(file.read_text())["results"]["P@1"]["mean"] == 1
 

@@ -111,6 +111,26 @@ def test_a_run_with_other_settings_is_run_again(clone: Path, capsys: pytest.Capt
     assert json.loads(file.read_text())["settings"]["spans"] == "word"
 
 
+def test_a_run_that_was_broken_off_goes_on_from_its_checkpoint(
+    clone: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = ["reproduce", "pets", "--data", "data", "--rows", "exact"]
+
+    def stopped(*arguments: object) -> None:
+        raise OSError("the machine was taken away")
+
+    with monkeypatch.context() as once:
+        once.setattr("whymatch.reproduction.tables.evaluate", stopped)
+        assert main(row) != 0
+    assert "epoch 1" in capsys.readouterr().err
+    runs = clone / "experiments" / "runs" / "pets"
+    assert len(list(runs.iterdir())) == 1
+    assert main(row) == 0
+    assert "epoch 1, step" not in capsys.readouterr().err  # it was trained already
+    assert not list(runs.iterdir())
+    assert (clone / "experiments" / "results" / "pets" / "ot-exact-k-1-0.json").is_file()
+
+
 def test_a_run_that_was_lost_is_run_again(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "pets", "--data", "data", "--rows", "untrained"]) == 0
     file = clone / "experiments" / "results" / "pets" / "untrained-whole-0.json"

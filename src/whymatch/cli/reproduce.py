@@ -100,14 +100,18 @@ def examples(settings: argparse.Namespace) -> None:
 
 def table(settings: argparse.Namespace) -> None:
     """Runs the rows of a table that are not on disk yet."""
+    from whymatch.cli.watching import training
     from whymatch.reproduction.tables import read_table, run_table
 
     data = prepared(settings)
     if settings.seeds < 1:
         raise ValueError(f"--seeds takes 1 or more, got {settings.seeds}.")
     chosen = read_table(TABLES / f"{settings.what}.toml")
-    run_table(chosen, data, RESULTS, seeds=settings.seeds, only=settings.rows, line=say)
-    write_page()
+    try:
+        with training() as watch:
+            run_table(chosen, data, RESULTS, seeds=settings.seeds, only=settings.rows, watch=watch)
+    finally:
+        write_page()
 
 
 OTHERS: dict[str, Callable[[argparse.Namespace], None]] = {

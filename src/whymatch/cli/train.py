@@ -1,7 +1,6 @@
 """`whymatch train`: a ranker or a classifier from a file of settings."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +18,13 @@ def add_to(verbs: Any) -> None:
 
 def run(settings: argparse.Namespace) -> None:
     """Trains, and says where the model is."""
-    from whymatch.cli.watching import bar
-    from whymatch.learning.fit import Progress
-    from whymatch.learning.settings import Settings, read_settings
-    from whymatch.learning.train import Watch, train
+    from whymatch.cli.watching import training
+    from whymatch.learning.settings import read_settings
+    from whymatch.learning.train import train
 
     folder = settings.out or Path("runs") / settings.settings.stem
     runs = read_settings(settings.settings)
-    with bar("training", 1, "loss", "speed") as update:
-
-        def show(run: Settings, progress: Progress) -> None:
-            update(
-                progress.done,
-                total=progress.items,
-                description=f"epoch {progress.epoch + 1} of {run.schedule.epochs}",
-                loss=f"loss {progress.loss:.3f}",
-                speed=f"{progress.speed:.0f}/s",
-            )
-
-        def encoded(done: int, texts: int) -> None:
-            update(done, total=texts, description="encoding")
-
-        watch = Watch(lambda line: print(line, file=sys.stderr), encoded, show)
+    with training() as watch:
         best = train(runs, folder, resume=settings.resume, watch=watch)
     if best.first:
         print(f"validation {best.measure} {best.validation:.4f}, model in {folder / 'model'}")

@@ -5,7 +5,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from whymatch.learning.train import Watch
 
 
 def watched() -> bool:
@@ -37,3 +40,27 @@ def bar(description: str, total: int | None, *more: str) -> Iterator[Callable[..
             progress.update(task, completed=done, **values)
 
         yield update
+
+
+@contextmanager
+def training() -> Iterator["Watch"]:
+    """What a training tells: lines, and a bar for the texts that are encoded and the items that are learned from."""
+    from whymatch.learning.fit import Progress
+    from whymatch.learning.settings import Settings
+    from whymatch.learning.train import Watch
+
+    with bar("training", 1, "loss", "speed") as update:
+
+        def show(run: Settings, progress: Progress) -> None:
+            update(
+                progress.done,
+                total=progress.items,
+                description=f"epoch {progress.epoch + 1} of {run.schedule.epochs}",
+                loss=f"loss {progress.loss:.3f}",
+                speed=f"{progress.speed:.0f}/s",
+            )
+
+        def encoded(done: int, texts: int) -> None:
+            update(done, total=texts, description="encoding")
+
+        yield Watch(lambda line: print(line, file=sys.stderr), encoded, show)

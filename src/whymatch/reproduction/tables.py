@@ -1,11 +1,13 @@
 """The rows of a table, run one after the other: what is on disk is not run again."""
 
+import hashlib
+import json
+import shutil
 import time
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -90,10 +92,14 @@ def place(folder: Path, table: Table, row: Row, seed: int) -> Path:
 
 
 def run_table(
-    table: Table, data: Path, results: Path, *, seeds: int = 1, only: str = "", line: Callable[[str], None] = print
+    table: Table, data: Path, results: Path, *, seeds: int = 1, only: str = "", watch: Watch | None = None
 ) -> None:
-    """Runs what is not yet on disk, or was run with other settings, and writes one JSON a run."""
+    """Runs what is not yet on disk, or was run with other settings, and writes one JSON a run.
+
+    A run that is broken off leaves its checkpoints in `runs`, beside the results, and goes on from there.
+    """
     known: Memory = {}
+    watch = watch or Watch()
     for row, seed in table.runs(seeds):
         if only.lower() not in row.name.lower():
             continue
@@ -106,12 +112,14 @@ def run_table(
         before = read_json(file)
         if before is not None and agree(before.get("settings"), described):
             continue
-        line(f"{table.name}: {row.name}, seed {seed}{'' if before is None else ' (its settings have changed)'}")
+        watch.line(f"{table.name}: {row.name}, seed {seed}{'' if before is None else ' (its settings have changed)'}")
         start = time.perf_counter()
         if row.baseline is not None:
             found: dict[str, Any] = {"validation": None, "results": baseline(row.baseline, settings)}
         else:
-            found = run_row(settings, row.trained, Watch(line), known, curved=table.curve)
+            digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:8]
+            run = results.parent / "runs" / table.name / f"{file.stem}-{digest}"
+            found = run_row(settings, run if row.trained else None, watch, known, curved=table.curve)
         record = {
             "table": table.name,
             "row": row.name,
@@ -123,6 +131,8 @@ def run_table(
             "seconds": round(time.perf_counter() - start, 1),
         }
         keep(file, record)
+        if row.trained and row.baseline is None:
+            shutil.rmtree(run)
 
 
 def agree(before: Any, now: Any) -> bool:
@@ -132,13 +142,17 @@ def agree(before: Any, now: Any) -> bool:
     return isinstance(now, dict) and all(key in now and agree(value, now[key]) for key, value in before.items())
 
 
-def run_row(settings: Settings, trained: bool, watch: Watch, known: Memory, *, curved: bool = False) -> dict[str, Any]:
-    """The validation score that chose the weights, the metrics on the test split, and attention's curve if asked."""
+def run_row(
+    settings: Settings, folder: Path | None, watch: Watch, known: Memory, *, curved: bool = False
+) -> dict[str, Any]:
+    """The validation score that chose the weights, the metrics on the test split, and attention's curve if asked.
+
+    Trained in the folder, where an earlier try is gone on with; untrained without one.
+    """
     test: Sequence[Any] = read_split(settings.data, "test", settings.task, settings.spans)
-    if trained:
-        with TemporaryDirectory() as folder:
-            run = train_one(settings, Path(folder), False, watch, Processes(), known)
-            model = from_pretrained(Path(folder) / "best")
+    if folder is not None:
+        run = train_one(settings, folder, True, watch, Processes(), known)
+        model = from_pretrained(folder / "best")
         if isinstance(model.encoder, Projected):
             model.encoder.known = known.setdefault(model.encoder.name, model.encoder.known)
         found = {"validation": run.validation, "results": evaluate(model, test)}
