@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from whymatch.matching.costs import Cost
     from whymatch.matching.ranker import Ranker
     from whymatch.matching.rules import Attend, Transport
+    from whymatch.search.index import Index
     from whymatch.text.document import Document
     from whymatch.text.encoders.context import InContext
     from whymatch.text.encoders.finetuned import FineTuned
@@ -39,6 +40,7 @@ HOMES = {
     "Link": "matching.alignment",
     "Classifier": "matching.classifier",
     "Ranker": "matching.ranker",
+    "Index": "search.index",
     "Projected": "text.encoders.projected",
     "FineTuned": "text.encoders.finetuned",
     "InContext": "text.encoders.context",
@@ -83,6 +85,7 @@ __all__ = [
     "Exactly",
     "FineTuned",
     "InContext",
+    "Index",
     "Link",
     "OneTo",
     "Path",

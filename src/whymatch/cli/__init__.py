@@ -7,10 +7,10 @@ from errno import ENOSPC
 
 from whymatch import __doc__ as question
 from whymatch import __version__
-from whymatch.cli import align, data, evaluate, reproduce, train
+from whymatch.cli import align, data, duplicates, evaluate, index, reproduce, search, train
 from whymatch.cli.complaints import complain, discard_output
 
-VERBS = (align, data, train, evaluate, reproduce)
+VERBS = (align, index, search, duplicates, data, train, evaluate, reproduce)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,6 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(f"{error.filename}: {error.strerror}" if error.filename else error)
         return 2
     except ValueError as error:
+        complain(error)
+        return 2
+    except ModuleNotFoundError as error:
+        if error.name != "lancedb":
+            raise
         complain(error)
         return 2
     except MemoryError:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from whymatch.cli.complaints import complain
-from whymatch.cli.reading import MEGABYTE, decoded, lines, read_text, standard_input
+from whymatch.cli.reading import read_text, standard_input
 from whymatch.cli.watching import bar, watched
+from whymatch.datasets.files import MEGABYTE, decoded, lines
 from whymatch.text.spans import is_blank
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 """Files of data sets, plain or gzipped; what is wrong with one is said with its line."""
 
+import codecs
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
@@ -7,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+MEGABYTE = 10**6
 BAD_ROW = (KeyError, TypeError, AttributeError, ValueError, OSError, RecursionError)
 
 
@@ -56,3 +58,28 @@ def fields(file: Path, *counts: int) -> Iterator[tuple[int, list[str]]]:
             )
         if line:
             yield number, found
+
+
+def decoded(data: bytes, name: str, encoding: str) -> str:
+    """Bytes as text, or why they are none."""
+    try:
+        known = codecs.lookup(encoding).name  # one name for all spellings
+    except (LookupError, ValueError):
+        raise ValueError(f"There is no encoding {encoding!r}. Try utf-8 or latin-1.") from None
+    if b"\0" in data and not known.startswith(("utf-16", "utf-32")):
+        raise ValueError(f"{name} is a binary file: it holds zero bytes. Give a text file.")
+    try:
+        return data.decode("utf-8-sig" if known == "utf-8" else known)
+    except LookupError:
+        raise ValueError(f"{encoding!r} is no encoding of texts. Try utf-8 or latin-1.") from None
+    except UnicodeError as error:
+        at = f"byte {error.start} fits nothing" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise ValueError(f"{name} is not {encoding}: {at}. Name its --encoding.") from None
+
+
+def lines(file: BinaryIO, most: int) -> Iterator[bytes]:
+    """The lines of a file; of one longer than `most` bytes, the first `most` + 1."""
+    while data := file.readline(most + 1):
+        yield data
+        while data and not data.endswith(b"\n"):
+            data = file.readline(MEGABYTE)

@@ -1,0 +1,102 @@
+"""Exact alignment of one text with many documents, from the vectors that are stored with them."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from math import inf
+
+import torch
+from torch import Tensor
+
+from whymatch.matching.aligner import MOST_PAIRS, Aligner, batches
+from whymatch.matching.alignment import Alignment
+from whymatch.matching.ranker import Ranker
+from whymatch.matching.rules import Transport
+from whymatch.search.rows import Entry
+from whymatch.text.document import Document
+from whymatch.text.spans import Span
+from whymatch.transport.batch import pad
+from whymatch.transport.constraints import Constraint, UpTo, fitted
+from whymatch.transport.exact import solve
+from whymatch.transport.solution import Status
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """A text with the vectors of its spans."""
+
+    document: Document
+    vectors: Tensor
+
+
+class Stored:
+    """Gives the vectors that texts have already."""
+
+    def __init__(self, like: Aligner, texts: Sequence[Encoded]) -> None:
+        self.name, self.contextual = like.encoder.name, like.encoder.contextual
+        self.known = {(text.document.text, text.document.spans): text.vectors for text in texts}
+
+    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+        return [self.known[text, tuple(some)] for text, some in zip(texts, spans, strict=True)]
+
+
+def parts(matcher: Aligner | Ranker) -> tuple[Aligner, Constraint | None]:
+    """The aligner of a matcher, and its constraint if it was trained with one."""
+    if isinstance(matcher, Aligner):
+        return matcher, None
+    if not isinstance(matcher, Ranker):
+        raise TypeError(f"An index takes an Aligner or a Ranker, got {type(matcher).__name__}.")
+    if not isinstance(matcher.rule, Transport):
+        raise ValueError("This ranker attends to every pair of spans: it has no few links to search by. Use Transport.")
+    return matcher.aligner, matcher.rule.constraint
+
+
+def scores(aligner: Aligner, query: Encoded, entries: Sequence[Entry], constraint: Constraint) -> list[float]:
+    """The score of each entry's optimal alignment with a text, -inf where there is none; k is clipped."""
+    groups: dict[Constraint, list[int]] = defaultdict(list)
+    found = [-inf] * len(entries)
+    for number, some in enumerate(entries):
+        fits = fitted(constraint, len(query.document), len(some.spans))
+        if fits is not None and len(query.document) * len(some.spans) <= MOST_PAIRS:
+            groups[fits].append(number)
+    costs = compared(aligner, query, entries)
+    for fits, numbers in groups.items():
+        zero = 0.0 if isinstance(fits, UpTo) else aligner.cost.neutral  # the objective of UpTo counts from below
+        for some_numbers in batches(numbers, [tuple(costs[number].shape) for number in numbers]):
+            padded, sizes = pad([costs[number] for number in some_numbers])
+            solution = solve(padded, fits, sizes=sizes, strict=False)
+            for number, cost, status in zip(
+                some_numbers, solution.cost.tolist(), solution.status.tolist(), strict=True
+            ):
+                found[number] = zero - cost + 0.0 if status == Status.OK else -inf
+    return found
+
+
+def compared(aligner: Aligner, query: Encoded, entries: Sequence[Entry]) -> list[Tensor]:
+    """The costs of a text with each entry: one product, where a pair of spans costs what it costs by itself."""
+    vectors = [torch.from_numpy(some.vectors) for some in entries]
+    if aligner.cost.of_all or aligner.order or aligner.rarity is not None:
+        return [
+            aligner.compare((query.document, some.document), query.vectors, own)
+            for some, own in zip(entries, vectors, strict=True)
+        ]
+    if not entries:
+        return []
+    together = aligner.cost(query.vectors.double(), torch.cat(vectors).double())
+    return [*torch.split(together, [len(own) for own in vectors], dim=1)]
+
+
+def encoded(entry: Entry) -> Encoded:
+    """An entry's text with its vectors."""
+    return Encoded(entry.document, torch.from_numpy(entry.vectors))
+
+
+def alignments(
+    aligner: Aligner, pairs: Sequence[tuple[Encoded, Encoded]], constraint: Constraint | None
+) -> list[Alignment]:
+    """The alignments of pairs of texts, as the aligner gives them, from vectors that are there."""
+    known = copy(aligner)
+    known.encoder = Stored(aligner, [text for pair in pairs for text in pair])
+    found = known.align_many([(left.document, right.document) for left, right in pairs], constraint, clip=True)
+    return [replace(why, aligner=aligner) for why in found]

@@ -1,0 +1,140 @@
+"""The table that holds an index: LanceDB, embedded, one row a document, every change one transaction."""
+
+import random
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import lancedb
+import pyarrow as pa
+from lancedb.index import FTS, IvfSq
+
+TABLE = "documents"
+INDEXED = 5000  # rows from which pooled vectors get an index; fewer are compared one by one as fast
+KEPT = timedelta(minutes=30)  # how long a reader may work on an old version
+PATIENCE = 120.0  # seconds, while other writers come first
+AT_ONCE = 1000  # ids in a condition
+Value = TypeVar("Value")
+
+
+class Store:
+    """One version of the table, until `refresh` or a change of one's own moves on to the newest."""
+
+    def __init__(self, folder: Path, table: Any) -> None:
+        self.folder = folder
+        self.table = table
+        self.indices = self.indexed()
+
+    @classmethod
+    def open(cls, folder: Path) -> "Store":
+        if not (folder / f"{TABLE}.lance").is_dir():
+            raise ValueError(f"There is no index in {folder}. Make one: whymatch index CORPUS {folder}.")
+        return cls(folder, lancedb.connect(str(folder)).open_table(TABLE))
+
+    @classmethod
+    def create(cls, folder: Path, columns: pa.Schema) -> "Store":
+        """A new table, or the one that another writer has made meanwhile."""
+        folder.mkdir(parents=True, exist_ok=True)
+        store = cls(folder, lancedb.connect(str(folder)).create_table(TABLE, schema=columns, exist_ok=True))
+        store.ensure_indices()
+        return store
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.table.schema
+
+    @property
+    def version(self) -> int:
+        return int(self.table.version)
+
+    def refresh(self) -> None:
+        self.table.checkout_latest()
+        self.indices = self.indexed()
+
+    def __len__(self) -> int:
+        return int(self.table.count_rows())
+
+    def merge(self, rows: pa.Table, *, replace: bool) -> int:
+        """Inserts rows whose ids are new and, if told, replaces those of the others; how many rows that wrote."""
+
+        def once() -> int:
+            change = self.table.merge_insert("id").when_not_matched_insert_all()
+            change = change.when_matched_update_all() if replace else change
+            done = change.execute(rows)
+            return int(done.num_inserted_rows + done.num_updated_rows)
+
+        return self.patiently(once)
+
+    def delete(self, ids: Iterable[str]) -> int:
+        """Deletes the rows of these ids; how many there were."""
+
+        def once(some: Sequence[str]) -> int:
+            return int(self.table.delete(one_of(some)).num_deleted_rows)
+
+        listed = [*dict.fromkeys(ids)]
+        starts = range(0, len(listed), AT_ONCE)
+        return sum(self.patiently(partial(once, listed[start : start + AT_ONCE])) for start in starts)
+
+    def patiently(self, change: Callable[[], Value]) -> Value:
+        """Makes a change, again where another writer came first."""
+        end, pause = time.monotonic() + PATIENCE, 0.05
+        while True:
+            try:
+                return change()
+            except (OSError, RuntimeError, ValueError) as error:
+                if "conflict" not in str(error).lower() or time.monotonic() > end:
+                    raise
+            time.sleep(pause * random.uniform(0.5, 1.5))
+            pause = min(2.0, 2 * pause)
+            self.refresh()
+
+    def columns(self, names: Sequence[str]) -> pa.Table:
+        """Some columns of all rows."""
+        return self.table.search().select([*names]).limit(max(1, len(self))).to_arrow()
+
+    def batches(self, names: Sequence[str], size: int = 1024) -> Iterable[pa.RecordBatch]:
+        """Some columns of all rows, a few rows at a time."""
+        yield from self.table.search().select([*names]).limit(max(1, len(self))).to_batches(size)
+
+    def rows(self, ids: Sequence[str], names: Sequence[str]) -> pa.Table:
+        """Some columns of the rows of these ids, in any order."""
+        found = [
+            self.table.search().where(one_of(ids[start : start + AT_ONCE])).select([*names]).limit(AT_ONCE).to_arrow()
+            for start in range(0, len(ids), AT_ONCE)
+        ]
+        return pa.concat_tables(found)
+
+    def ensure_indices(self) -> None:
+        """A full-text index, and one of pooled vectors where there are many rows."""
+        if "text" not in self.indices:
+            self.courteously(lambda: self.table.create_index("text", config=FTS()))
+        if "pooled" not in self.indices and len(self) >= INDEXED:
+            self.courteously(lambda: self.table.create_index("pooled", config=IvfSq(distance_type="cosine")))
+        self.indices = self.indexed()
+
+    def indexed(self) -> set[str]:
+        """The columns that have an index."""
+        return {column for index in self.table.list_indices() for column in index.columns}
+
+    def compact(self) -> None:
+        """Puts small files together, adds new rows to the indices, and drops versions that nobody reads any more."""
+        self.ensure_indices()
+        self.courteously(lambda: self.table.optimize(cleanup_older_than=KEPT))
+
+    def courteously(self, change: Callable[[], object]) -> None:
+        """Makes a change that another time would do for, unless another writer came first."""
+        try:
+            change()
+        except (OSError, RuntimeError, ValueError) as error:
+            if "conflict" not in str(error).lower():
+                raise
+            self.refresh()
+
+
+def one_of(ids: Iterable[str]) -> str:
+    """The condition that a row has one of these ids."""
+    quoted = ", ".join("'" + id_.replace("'", "''") + "'" for id_ in ids)
+    return f"id IN ({quoted})"
