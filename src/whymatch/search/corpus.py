@@ -14,6 +14,7 @@ from whymatch.text.spans import is_blank
 
 TEXTS = (".txt", ".text", ".md")
 JSON_LINES = (".jsonl", ".ndjson", ".json")
+CUT = "\ud800"  # no text has it
 TABLES = {".csv": ",", ".tsv": "\t"}
 
 
@@ -138,7 +139,7 @@ class Corpus:
         csv.field_size_limit(most)
         ending = Path(file.stem).suffix if file.suffix == ".gz" else file.suffix
         with opened(file) as data:
-            texts = (line.decode(self.encoding, errors="surrogateescape") for line in lines(data, most))
+            texts = (self.field_text(line, most) for line in lines(data, most))
             rows = csv.reader(texts, delimiter=TABLES[ending], strict=True)
             header: list[str] | None = None
             while True:
@@ -156,7 +157,13 @@ class Corpus:
                 elif values:
                     yield self.fields(Place(file, start, before + position(data)), header, values)
 
+    def field_text(self, line: bytes, most: int) -> str:
+        """A line with marks for what is no text in it, and for an end that was cut off."""
+        return line.decode(self.encoding, errors="surrogateescape") + (CUT if len(line) > most else "")
+
     def fields(self, place: Place, header: list[str], values: list[str]) -> Row:
+        if values[-1].endswith(CUT):
+            return bad(place, ValueError(f"the line is longer than {self.max_mb:g} MB (--max-mb)."))
         if len(values) != len(header):
             return bad(place, ValueError(f"a row has {len(header)} fields, this one has {len(values)}."))
         if any("\udc80" <= character <= "\udcff" for value in values for character in value):

@@ -36,9 +36,14 @@ class Store:
 
     @classmethod
     def create(cls, folder: Path, columns: pa.Schema) -> "Store":
-        """A new table, or the one that another writer has made meanwhile."""
+        """A new table, or the one that is there."""
         folder.mkdir(parents=True, exist_ok=True)
-        store = cls(folder, lancedb.connect(str(folder)).create_table(TABLE, schema=columns, exist_ok=True))
+        base = lancedb.connect(str(folder))
+        try:
+            table = base.create_table(TABLE, schema=columns)
+        except ValueError:  # perhaps another writer has made it just now
+            table = base.open_table(TABLE)
+        store = cls(folder, table)
         store.ensure_indices()
         return store
 

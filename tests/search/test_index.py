@@ -1,0 +1,148 @@
+"""An index keeps what it was given, once, and refuses what it cannot keep."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+import torch
+
+import whymatch as wm
+from tests.search.encoding import WordSums, aligner, post, posts
+from whymatch.search import index as module
+from whymatch.search import store
+from whymatch.search.building import build
+from whymatch.search.corpus import Corpus
+from whymatch.search.identity import FORMAT
+from whymatch.search.index import Index
+from whymatch.search.rows import schema
+from whymatch.search.store import Store
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Index:
+    return Index.create(tmp_path / "index", aligner())
+
+
+def test_what_was_added_comes_back_with_its_spans_and_vectors(index: Index) -> None:
+    documents = posts(5)
+    assert index.add(documents) == len(index) == 5
+    for id_, text in documents.items():
+        assert id_ in index
+        assert index[id_].text == text
+        assert index[id_].pieces == text.split("\n")
+    (entry,) = index.entries(["post-3"])
+    (vectors,) = WordSums().encode([entry.text], [entry.document.spans])
+    torch.testing.assert_close(torch.from_numpy(entry.vectors), vectors.half().float(), rtol=0, atol=0)
+
+
+def test_adding_twice_changes_nothing_and_replacing_does(index: Index) -> None:
+    assert index.add(posts(3)) == 3
+    assert index.add({"post-1": "Something else", "post-9": post(9)}) == 1
+    assert index["post-1"].text == post(1)
+    assert index.replace({"post-1": "Something else"}) == 1
+    assert index["post-1"].text == "Something else"
+    assert sorted(index.ids()) == ["post-0", "post-1", "post-2", "post-9"]
+
+
+def test_deleted_documents_are_found_no_more(index: Index) -> None:
+    index.add({**posts(3), "o'x": "The o'x sleeps"})
+    assert index.search("The o'x sleeps")[0].id == "o'x"
+    assert index.delete(["o'x", "nobody"]) == 1
+    assert "o'x" not in index
+    assert all(hit.id != "o'x" for hit in index.search("The o'x sleeps"))
+    with pytest.raises(TypeError, match="list of ids"):
+        index.delete("post-1")
+
+
+def test_a_reader_keeps_its_view_while_a_writer_works(index: Index) -> None:
+    index.add(posts(3))
+    reader = Index.open(index.store.folder, aligner())
+    index.replace({"post-0": "A new text"})
+    index.delete(["post-1"])
+    index.compact()
+    assert reader["post-0"].text == post(0)
+    assert {hit.id for hit in reader.search(post(1))} == set(posts(3))
+    reader.refresh()
+    assert reader["post-0"].text == "A new text"
+    assert "post-1" not in reader
+
+
+def test_compaction_is_scheduled_and_loses_nothing(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WRITTEN", 4)
+    for number in range(9):
+        index.add(posts(2, 2 * number))
+    fragments = index.store.table.stats()["fragment_stats"]["num_fragments"]
+    assert fragments < 9
+    assert sorted(index.ids()) == sorted(posts(18))
+    assert index.search(post(7))[0].id == "post-7"
+
+
+def test_many_documents_get_an_index_of_vectors_that_finds_them(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "INDEXED", 300)
+    index.add(posts(400))
+    index.compact()
+    assert index.store.indices == {"text", "pooled"}
+    index.add(posts(5, 400))  # after the index was made
+    for number in (3, 399, 402):
+        best = index.search(post(number))[0]
+        assert best.id == f"post-{number}"
+        assert best.by_vectors == best.by_words == 1
+
+
+@pytest.mark.parametrize("documents", [{"a": " "}, {"": "text"}, {"a": "one\n" * 3000}, {3: "text"}, {"a": "\ud800"}])
+def test_what_cannot_be_kept_is_refused_and_nothing_is_written(index: Index, documents: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=r"Document .*: "):
+        index.add({"good": "A good text", **documents})
+    assert len(index) == 0
+
+
+def test_an_index_of_another_encoder_is_refused(index: Index) -> None:
+    folder = index.store.folder
+    with pytest.raises(ValueError, match="other weights of sums of words"):
+        Index.open(folder, aligner("other"))
+    with pytest.raises(ValueError, match=r"'line'.*'sentence'.*index the corpus again"):
+        Index.open(folder, wm.Aligner("sentence", WordSums()))
+    with pytest.raises(ValueError, match="other weights"):
+        Index.create(folder, aligner("other"))
+
+
+def test_an_index_of_a_newer_format_is_refused(index: Index, tmp_path: Path) -> None:
+    about = json.loads(index.identity.to_json()) | {"format": FORMAT + 1, "version": "9.9"}
+    Store.create(tmp_path / "newer", schema(64, json.dumps(about).encode()))
+    with pytest.raises(ValueError, match=rf"format {FORMAT + 1}, written by whymatch 9.9.*newer whymatch"):
+        Index.open(tmp_path / "newer")
+
+
+def test_a_folder_without_an_index_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="There is no index"):
+        Index.open(tmp_path)
+    Store.create(tmp_path, pa.schema([pa.field("id", pa.string())]).append(pa.field("text", pa.string())))
+    with pytest.raises(ValueError, match="no index of whymatch"):
+        Index.open(tmp_path)
+
+
+def test_encoders_that_read_pairs_are_refused(tmp_path: Path) -> None:
+    encoder = WordSums()
+    encoder.jointly = True  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="reads both texts together"):
+        Index.create(tmp_path, wm.Aligner("line", encoder, below=0.5))
+
+
+def written(folder: Path, documents: dict[str, str]) -> Path:
+    file = folder / "corpus.jsonl"
+    file.write_text("".join(json.dumps({"id": id_, "text": text}) + "\n" for id_, text in documents.items()))
+    return file
+
+
+def test_building_again_writes_what_changed_alone(index: Index, tmp_path: Path) -> None:
+    complaints: list[object] = []
+    documents = posts(10)
+    first = build(index, Corpus(written(tmp_path, documents)), lambda *bad: complaints.append(bad), together=3)
+    assert (first.written, first.there, first.bad) == (10, 0, 0)
+    changed = {**documents, "post-4": "Another text"}
+    del changed["post-5"]
+    again = build(index, Corpus(written(tmp_path, changed)), lambda *bad: complaints.append(bad), prune=True)
+    assert (again.written, again.there, again.deleted) == (1, 8, 1)
+    assert complaints == []
+    assert {id_: index[id_].text for id_ in index.ids()} == changed

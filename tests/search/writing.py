@@ -1,0 +1,43 @@
+"""Writers that are killed: what they do to an index, and what they say of it once it is done."""
+
+import json
+import os
+import random
+from pathlib import Path
+
+from tests.search.encoding import aligner, post
+from whymatch.search.building import build
+from whymatch.search.corpus import Corpus
+from whymatch.search.index import Index
+
+
+def change(folder: Path, who: str, seed: int, journal: Path) -> None:
+    """Adds, replaces and deletes documents at random, for ever; each change is announced, and acknowledged after it."""
+    draw = random.Random(seed)
+    index = Index.create(folder, aligner())
+    file = os.open(journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    for turn in range(10**6):
+        ids = [f"{who}-{number}" for number in draw.sample(range(40), draw.randint(1, 6))]
+        verb = draw.choice(["add", "replace", "replace", "delete"])
+        texts = {id_: post(draw.randrange(10**6)) for id_ in ids}
+        shared = {f"both-{number}": post(number) for number in draw.sample(range(20), 2)}  # as the other writer does
+        wanted = {"add": {**texts, **shared}, "replace": texts, "delete": dict.fromkeys(ids)}[verb]
+        note(file, {"turn": turn, "verb": verb, "documents": wanted})
+        if verb == "add":
+            index.add(wanted)
+        elif verb == "replace":
+            index.replace(wanted)
+        else:
+            index.delete(ids)
+        note(file, {"turn": turn, "done": True})
+        if turn % 10 == 9:
+            index.compact()
+
+
+def note(file: int, values: dict[str, object]) -> None:
+    os.write(file, json.dumps(values).encode() + b"\n")
+
+
+def index_corpus(folder: Path, corpus: Path) -> None:
+    """What `whymatch index` does, in small transactions."""
+    build(Index.create(folder, aligner()), Corpus(corpus), lambda place, error: None, together=3)
