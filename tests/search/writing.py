@@ -21,7 +21,7 @@ def change(folder: Path, who: str, seed: int, journal: Path) -> None:
         verb = draw.choice(["add", "replace", "replace", "delete"])
         texts = {id_: post(draw.randrange(10**6)) for id_ in ids}
         shared = {f"both-{number}": post(number) for number in draw.sample(range(20), 2)}  # as the other writer does
-        wanted = {"add": {**texts, **shared}, "replace": texts, "delete": dict.fromkeys(ids)}[verb]
+        wanted = {**texts, **shared} if verb == "add" else texts
         note(file, {"turn": turn, "verb": verb, "documents": wanted})
         if verb == "add":
             index.add(wanted)

@@ -5,6 +5,7 @@ from typing import Any
 
 from whymatch.show.html import asset, blocks, columns, embedded, policy, template
 
+SIDES = ("left", "right")
 WIDTH, HEIGHT, EDGE = 100, 64, 6  # of the small picture of a rule
 
 
@@ -32,6 +33,7 @@ def page(groups: Sequence[Mapping[str, Any]], title: str, about: str) -> str:
         style=style,
         script=script,
         groups=ready,
+        marks=any(example[side]["marked"] for group in groups for example in group["examples"] for side in SIDES),
         data=embedded(data),
     )
 

@@ -1,0 +1,143 @@
+"""`whymatch index`, `search` and `duplicates` as a user runs them."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Ran, at_a_terminal, refused, strict
+from whymatch.cli import main
+from whymatch.text.encoders import models
+
+pytestmark = pytest.mark.skipif(find_spec(models.BUNDLE) is None, reason=f"{models.BUNDLE} is not installed")
+
+CORPUS = {
+    "rain": "All day long there was rain. A cat was asleep on a mat.",
+    "rain-again": "All day long there was rain. A cat was asleep on a mat.",
+    "wine": "Wine is red. Prices rose.",
+    "disk": "My disk is full. The kernel panics when I mount <b>it</b>.",
+}
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+    return lambda *arguments: Ran(main([*map(str, arguments)]), *capsys.readouterr())
+
+
+def written(folder: Path, *more: bytes) -> Path:
+    rows = [json.dumps({"id": id_, "text": text}).encode() for id_, text in CORPUS.items()]
+    file = folder / "corpus.jsonl"
+    file.write_bytes(b"\n".join([*rows, *more]) + b"\n")
+    return file
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("indexed")
+    assert main(["index", str(written(folder)), str(folder / "out")]) == 0
+    return folder / "out"
+
+
+def test_indexing_says_what_it_did_and_goes_on_where_it_was(run: Callable[..., Ran], tmp_path: Path) -> None:
+    first = run("index", written(tmp_path), tmp_path / "out")
+    assert (first.status, first.err) == (0, "")
+    assert first.out.startswith("4 written; 4 documents in ")
+    again = run("index", written(tmp_path, b'{"id": "new", "text": "A new text."}'), tmp_path / "out")
+    assert again.out.startswith("1 written, 4 there already; 5 documents in ")
+    deleted = run("index", tmp_path / "out", "--delete", "new", "wine")
+    assert (deleted.status, deleted.out) == (0, f"2 deleted, 3 documents in {tmp_path / 'out'}\n")
+    assert run("index", tmp_path / "out", "--delete", "nobody").status == 2
+
+
+def test_bad_rows_are_reported_and_the_exit_status_says_so(run: Callable[..., Ran], tmp_path: Path) -> None:
+    file = written(tmp_path, b'{"text": "no id"}', b"{broken", b'{"id": "long", "text": "' + b"One. " * 2500 + b'"}')
+    ran = run("index", file, tmp_path / "out")
+    assert ran.status == 2
+    assert "4 documents" in ran.out
+    lines = ran.err.splitlines()
+    assert [line.split(": ")[1] for line in lines[:2]] == [f"{file}, line {number}" for number in (5, 6)]
+    assert f"{file}, line 7: A text has 2,500 spans" in lines[2]
+    assert lines[3] == "whymatch: rows that could not be indexed: 3."
+
+
+def test_search_prints_the_best_documents_with_their_strongest_links(run: Callable[..., Ran], out: Path) -> None:
+    ran = run("search", out, "It rained all day.", "--top", 2)
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.splitlines()[2].split()[:2] == ["1", "rain"]
+    assert "It rained all day.     All day long there was rain." in ran.out
+
+
+def test_json_has_scores_links_and_offsets(run: Callable[..., Ran], out: Path) -> None:
+    values = strict(run("search", out, "It rained all day.", "--constraint", "exactly:3", "--json").out)
+    hit = values["hits"][0]
+    assert hit["id"] == "rain"
+    assert hit["alignment"]["certificate"]["clipped"]
+    (link,) = hit["alignment"]["links"]
+    assert CORPUS["rain"][slice(*link["right"])] == link["texts"][1] == "All day long there was rain."
+
+
+def test_an_explanation_compares_two_results(run: Callable[..., Ran], out: Path) -> None:
+    ran = run("search", out, "It rained all day. Wine is red.", "--explain", "1", "wine", "--below", "0.9")
+    assert " ranks above " in ran.out.splitlines()[0]
+    assert "It rained all day." in ran.out
+
+
+def test_a_page_escapes_what_it_shows(run: Callable[..., Ran], out: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert run("search", out, "<script>alert(1)</script> My disk is full.", "--html", page).status == 0
+    text = page.read_text("utf-8")
+    assert "<script>alert" not in text
+    assert "<b>it" not in text
+    assert "marked by people" not in text
+
+
+def test_many_queries_make_a_run_file(run: Callable[..., Ran], out: Path, tmp_path: Path) -> None:
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text('{"id": "q1", "text": "Rain fell."}\n{"id": "q2"}\n{"id": "q3", "text": "Red wine."}\n')
+    ran = run("search", out, "--queries", queries, "--top", 1, "--trec", tmp_path / "run.txt", "--json")
+    assert ran.status == 2
+    assert f"{queries}, line 2: " in ran.err
+    assert [strict(line)["id"] for line in ran.out.splitlines()] == ["q1", "q3"]
+    lines = (tmp_path / "run.txt").read_text().splitlines()
+    assert [line.split()[:4] for line in lines] == [["q1", "Q0", "rain", "1"], ["q3", "Q0", "wine", "1"]]
+
+
+def test_duplicates_are_listed(run: Callable[..., Ran], out: Path) -> None:
+    assert run("duplicates", out).out == "100%\train\train-again\t2 links\n"
+    values = strict(run("duplicates", out, "--json").out)
+    assert (values["left"], values["right"], len(values["alignment"]["links"])) == ("rain", "rain-again", 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["search", "nowhere", "text"], "There is no index in nowhere"),
+        (["search", "nowhere"], "Give a QUERY"),
+        (["search", "nowhere", "text", "--constraint", "some:2"], "Constraints are"),
+        (["index", "nowhere.jsonl", "out"], "There is no nowhere.jsonl"),
+        (["index", "out"], "Give a CORPUS"),
+        (["duplicates", "nowhere"], "There is no index"),
+    ],
+)
+def test_bad_input_is_refused_in_a_line(run: Callable[..., Ran], arguments: list[str], reason: str) -> None:
+    assert reason in refused(run(*arguments))
+
+
+def test_a_bar_shows_rate_and_time_left_at_a_terminal(tmp_path: Path) -> None:
+    ran = at_a_terminal([sys.executable, "-m", "whymatch", "index", str(written(tmp_path)), str(tmp_path / "out")])
+    assert ran.status == 0
+    assert "indexing" in ran.err
+    assert "documents/s" in ran.err
+
+
+def test_without_lancedb_the_extra_is_named() -> None:
+    blocked = "import importlib.util as u; f = u.find_spec; u.find_spec = lambda n: None if n == 'lancedb' else f(n)"
+    code = f"{blocked}; import sys; from whymatch.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "search", "out", "text"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert ran.stderr == "whymatch: Search needs LanceDB: pip install 'whymatch[search]'.\n"
