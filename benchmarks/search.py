@@ -1,0 +1,229 @@
+"""Search of a real corpus: what two stages find of what aligning everything finds, how good the ranking is, how fast.
+
+    WHYMATCH_DATA=… python -m benchmarks.search --index FOLDER [--queries 100] [--documents 11292] [--large 100000]
+
+The corpus is that of twelve StackExchange sites. Queries are posts with known duplicates, which are what is relevant;
+a post is not among the results for itself. The index is kept in FOLDER: started again, its posts are not encoded again.
+The large corpus is made of the same posts' sentences, drawn anew with their vectors, since encoding 100,000 posts takes
+hours on two cores; the rate of indexing is measured on real posts with the encoder at work.
+"""
+
+import argparse
+import os
+import random
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+import whymatch as wm
+from whymatch.datasets.bm25 import scorer, tokens
+from whymatch.datasets.corpora import read_corpus
+from whymatch.evaluation.ranking import average_precision
+from whymatch.search.building import Report, build
+from whymatch.search.candidates import PROBES
+from whymatch.search.corpus import Place, Row
+from whymatch.search.index import CANDIDATES, Index
+from whymatch.search.rows import COLUMNS, Entry, from_arrow, pooled
+from whymatch.search.scoring import encoded, scores
+from whymatch.show.terminal import table
+from whymatch.transport.constraints import named_constraint
+
+TOP = 10
+SAME = 1e-6  # scores that count as equal
+RECALL = "recall of "
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=os.environ.get("WHYMATCH_DATA"), help="folder of the data sets")
+    parser.add_argument("--index", type=Path, required=True, help="where indices are kept")
+    parser.add_argument("--documents", type=int, default=10**6, help="posts of the corpus, those with duplicates first")
+    parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--constraints", nargs="*", default=["default"], help="default, exactly:3, …")
+    parser.add_argument("--candidates", type=int, nargs="*", default=[CANDIDATES])
+    parser.add_argument("--rate", type=int, default=256, help="posts that are encoded to measure the rate")
+    parser.add_argument("--large", type=int, default=0, help="documents of the large corpus (100000)")
+    settings = parser.parse_args()
+    if settings.data is None or not Path(settings.data).is_dir():
+        sys.exit(f"No data: name their folder with --data or WHYMATCH_DATA (got {settings.data}).")
+    texts, similar = posts(Path(settings.data), settings.documents)
+    index = Index.create(settings.index / "posts", wm.Aligner())
+    written(index, texts)
+    queries = random.Random(0).sample(sorted(similar), min(settings.queries, len(similar)))
+    print(f"{len(index):,} posts, {len(queries)} queries\n")
+    quality(index, similar, queries, settings.constraints, settings.candidates)
+    rates(texts, settings.rate)
+    if settings.large:
+        index = enlarged(index, settings.index / f"large-{settings.large}", settings.large)
+    speed(index, [texts[query] for query in queries])
+
+
+def posts(data: Path, most: int) -> tuple[dict[str, str], Mapping[str, set[str]]]:
+    """The texts of the corpus by id, those with duplicates first, and the duplicates of each."""
+    corpus = read_corpus(data / "stackexchange" / "cqadupstack")
+    similar: dict[str, set[str]] = defaultdict(set)
+    for left, right in corpus.similar:
+        similar[left].add(right)
+        similar[right].add(left)
+    order = sorted(corpus.texts, key=lambda id_: id_ not in similar)[:most]
+    return {id_: corpus.texts[id_] for id_ in order}, {id_: similar[id_] for id_ in order if similar[id_] & {*order}}
+
+
+def written(index: Index, texts: Mapping[str, str]) -> Report:
+    """The texts in an index, as `whymatch index` writes them."""
+    rows = (Row(Place(Path("corpus"), number, number), id_, text) for number, (id_, text) in enumerate(texts.items()))
+    return build(index, rows, lambda place, error: None)
+
+
+class Exhaustive:
+    """Every document of an index in memory, to be ranked for a query in every way."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self.entries = entries_of(index)
+        self.by_words = scorer(some.text for some in self.entries)
+        self.wholes = np.stack([pooled(some.vectors) for some in self.entries])
+        self.place = {some.id: number for number, some in enumerate(self.entries)}
+
+    def baselines(self, query: str, relevant: set[str]) -> Iterator[tuple[str, float]]:
+        """The average precision of BM25 and of pooled vectors, over all documents."""
+        number = self.place[query]
+        marks = [some.id in relevant for some in self.entries if some.id != query]
+        by_words = self.by_words(tokens(self.entries[number].text))
+        for name, values in (("BM25", by_words), ("pooled vectors", self.wholes @ self.wholes[number])):
+            yield f"{name}, all documents", average_precision(np.delete(values, number).tolist(), marks)
+
+    def aligned(
+        self, query: str, relevant: set[str], constraint: wm.Constraint, numbers: Sequence[int]
+    ) -> Iterator[tuple[str, float]]:
+        """That of alignment, over all documents and over candidates, and what these have of the former's best."""
+        text = encoded(self.entries[self.place[query]])
+        others = [some for some in self.entries if some.id != query]
+        every = scores(self.index.aligner, text, others, constraint)
+        yield f"{constraint}, all documents", average_precision(every, [some.id in relevant for some in others])
+        best = [value for value in sorted(every, reverse=True)[:TOP] if value > SAME]
+        for most in numbers:
+            name = f"{constraint}, {most} + {most} candidates"
+            candidates = [some for some in self.index.candidates(text, most) if some.entry.id != query]
+            hits = self.index.ranked(text, candidates, len(candidates), constraint)
+            yield name, precision([hit.id for hit in hits], relevant)
+            if best:
+                yield f"{RECALL}{name}", sum(hit.score >= best[-1] - SAME for hit in hits[: len(best)]) / len(best)
+
+
+def quality(
+    index: Index,
+    similar: Mapping[str, set[str]],
+    queries: Sequence[str],
+    constraints: Sequence[str],
+    numbers: Sequence[int],
+) -> None:
+    """Recall of exhaustive alignment's best, and MAP beside BM25 and pooled vectors."""
+    exhaustive = Exhaustive(index)
+    found: dict[str, list[float]] = defaultdict(list)
+    for query in queries:
+        for name, value in exhaustive.baselines(query, similar[query]):
+            found[name].append(value)
+        for wanted in constraints:
+            constraint = index.aligner.default() if wanted == "default" else named_constraint(wanted, 0.55)
+            for name, value in exhaustive.aligned(query, similar[query], constraint, numbers):
+                found[name].append(value)
+    mean = {name: f"{np.mean(values):.4f}" for name, values in found.items()}
+    rows = [[name, mean[name], mean.get(RECALL + name, "")] for name in mean if not name.startswith(RECALL)]
+    print(table(["ranking", "MAP", f"recall@{TOP} of all documents"], rows), "\n")
+
+
+def entries_of(index: Index) -> list[Entry]:
+    return [some for batch in index.store.batches(COLUMNS) for some in from_arrow(pa.Table.from_batches([batch]))]
+
+
+def precision(ids: Sequence[str], relevant: set[str]) -> float:
+    """The average precision of a ranking that may miss relevant documents: these count as 0."""
+    hits, total = 0, 0.0
+    for rank, id_ in enumerate(ids, start=1):
+        if id_ in relevant:
+            hits += 1
+            total += hits / rank
+    return total / len(relevant)
+
+
+def rates(texts: Mapping[str, str], number: int) -> None:
+    """Documents a second with the encoder at work, and its share of the time."""
+    if number:
+        some = dict(random.Random(1).sample(sorted(texts.items()), min(number, len(texts))))
+        with tempfile.TemporaryDirectory() as folder:
+            report = written(Index.create(folder, wm.Aligner()), some)
+        share = report.encoding / report.seconds
+        print(f"indexing: {report.rate:.1f} documents/s, {share:.1%} of it splitting and encoding ({number} posts)\n")
+
+
+def enlarged(index: Index, folder: Path, number: int) -> Index:
+    """An index of documents of sentences that are drawn from those of another."""
+    large = Index.create(folder, index.aligner)
+    missing = number - len(large)
+    if missing > 0:
+        entries = entries_of(index)
+        start, stream = time.perf_counter(), drawn(entries, len(large), number)
+        while some := list(islice(stream, 2048)):
+            large.write(some, replacing=True)
+        large.compact()
+        seconds = time.perf_counter() - start
+        print(f"{missing:,} documents with vectors written and indexed in {seconds:.0f} s: {missing / seconds:.0f}/s")
+    return large
+
+
+def drawn(entries: Sequence[Entry], first: int, last: int) -> Iterator[Entry]:
+    """Documents of random sentences, as many in each as a random post has."""
+    pieces = [
+        (piece, vector) for some in entries for piece, vector in zip(some.document.pieces, some.vectors, strict=True)
+    ]
+    for number in range(first, last):
+        draw = np.random.default_rng(number)
+        size = len(entries[int(draw.integers(len(entries)))].spans)
+        some = [pieces[draw.integers(len(pieces))] for _ in range(size)]
+        ends = np.cumsum([0, *(len(piece) + 1 for piece, _ in some)])
+        spans = np.stack([ends[:-1], ends[1:] - 1], axis=1)
+        yield Entry(f"drawn-{number}", "\n".join(piece for piece, _ in some), spans, np.stack([v for _, v in some]))
+
+
+def speed(index: Index, queries: Sequence[str]) -> None:
+    """What a search takes, step by step, and what a document takes on disk."""
+    taken: dict[str, list[float]] = defaultdict(list)
+    for query in [*queries[:5], *queries]:  # the first are warming up
+        start = time.perf_counter()
+        text = index.encoded(index.split(query))
+        encoding = time.perf_counter()
+        found = index.candidates(text, CANDIDATES)
+        finding = time.perf_counter()
+        scores(index.aligner, text, [some.entry for some in found[:100]], index.aligner.default())
+        aligning = time.perf_counter()
+        index.ranked(text, found, TOP, None)
+        end = time.perf_counter()
+        steps = {"encoding the query": encoding - start, f"candidates ({PROBES} probes)": finding - encoding}
+        steps |= {"aligning 100 candidates": aligning - finding, f"ranking all, top {TOP} in full": end - aligning}
+        for name, seconds in (steps | {"search": end - start - (aligning - finding)}).items():
+            taken[name].append(1000 * seconds)
+    rows = [
+        [name, *(f"{np.percentile(values[5:], share):.1f}" for share in (50, 95))] for name, values in taken.items()
+    ]
+    print(table([f"{len(index):,} documents", "p50, ms", "p95, ms"], rows), "\n")
+    stats = index.store.table.stats()
+    print(
+        f"{stats['total_bytes'] / len(index):,.0f} bytes a document, with indices; the folder has {folder_size(index)}"
+    )
+
+
+def folder_size(index: Index) -> str:
+    total = sum(file.stat().st_size for file in index.store.folder.rglob("*") if file.is_file())
+    return f"{total / 1e6:,.1f} MB"
+
+
+if __name__ == "__main__":
+    main()
