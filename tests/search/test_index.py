@@ -82,12 +82,12 @@ def test_many_documents_get_an_index_of_vectors_that_finds_them(index: Index, mo
     monkeypatch.setattr(store, "INDEXED", 300)
     index.add(posts(400))
     index.compact()
-    assert index.store.indices == {"text", "pooled"}
+    assert index.store.indices == {"text", "pooled", "vectors"}
     index.add(posts(5, 400))  # after the index was made
     for number in (3, 399, 402):
         best = index.search(post(number))[0]
         assert best.id == f"post-{number}"
-        assert best.by_vectors == best.by_words == 1
+        assert best.places == {"text": 1, "spans": 1, "words": 1}
 
 
 @pytest.mark.parametrize("documents", [{"a": " "}, {"": "text"}, {"a": "one\n" * 3000}, {3: "text"}, {"a": "\ud800"}])

@@ -11,7 +11,7 @@ from whymatch.matching.refinement import Refinement
 from whymatch.search.duplicates import duplicates
 from whymatch.search.index import Index
 from whymatch.search.rows import Entry
-from whymatch.search.scoring import Encoded, scores
+from whymatch.search.scoring import Encoded, comparable, scores
 from whymatch.text.document import document
 from whymatch.transport.constraints import Constraint
 
@@ -34,7 +34,8 @@ def test_with_every_document_a_candidate_search_is_exhaustive_alignment(index: I
     every = aligner().align_many([(QUERY, text) for text in posts(60).values()], constraint, clip=True)
     best = sorted(every, key=lambda why: -why.score)[:10]
     found = index.search(QUERY, 10, constraint, candidates=60)
-    assert [hit.score for hit in found] == pytest.approx([why.score for why in best], abs=1e-3)
+    factor = comparable(constraint, 3, 4)
+    assert [hit.score for hit in found] == pytest.approx([factor * why.score for why in best], abs=1e-3)
     assert found[0].alignment.to_pharaoh() == best[0].to_pharaoh()
     assert found.candidates == 60
 
@@ -75,7 +76,21 @@ def test_documents_are_found_by_words_alone_and_by_vectors_alone(tmp_path: Path)
     index = Index.create(tmp_path, aligner())
     index.add({**posts(30), "rare": "\n".join([*(post(90 + n, 1) for n in range(6)), "xylophone"])})
     hit = index.search("xylophone", 1, candidates=1)[0]
-    assert (hit.id, hit.by_words) == ("rare", 1)
+    assert (hit.id, hit.places["words"]) == ("rare", 1)
+
+
+def test_a_short_document_gains_nothing_by_being_short(tmp_path: Path) -> None:
+    index = Index.create(tmp_path, aligner())
+    line, other, _ = QUERY.split("\n")
+    index.add(
+        {"one": line, "two": f"{line}\n{other}", "long": "\n".join([line, other, *(post(n) for n in range(50, 53))])}
+    )
+    for constraint in (wm.Exactly(3), wm.UpTo(1, below=0.3)):
+        scored = {hit.id: hit for hit in index.search(QUERY, 3, constraint)}
+        assert scored["one"].score < scored["two"].score <= scored["long"].score + 1e-9
+        for hit in scored.values():
+            assert hit.score == hit.alignment.score == pytest.approx(sum(link.share for link in hit.links))
+            assert hit.alignment.verify().links_hold
 
 
 def test_an_explanation_adds_up_to_the_difference_of_the_scores(index: Index) -> None:

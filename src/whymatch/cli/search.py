@@ -26,10 +26,10 @@ def add_to(verbs: Any) -> None:
     parser.add_argument(
         "--constraint",
         metavar="C",
-        help="exactly:2, up-to:1, one-to:2 or balanced (default: the model's, or up-to:1, calibrated threshold)",
+        help="exactly:2, up-to:1, one-to:2 or balanced (default: the model's, or exactly:3)",
     )
     parser.add_argument("--below", type=float, metavar="X", help="with up-to: link only pairs that cost less than X")
-    parser.add_argument("--candidates", type=int, default=100, help="by vectors, and as many by words (default: 100)")
+    parser.add_argument("--candidates", type=int, default=100, help="in each of three ways (default: 100)")
     parser.add_argument("--model", type=Path, metavar="RUN", help="the trained ranker that the index was written with")
     parser.add_argument("--explain", nargs=2, metavar=("A", "B"), help="why A ranks above B: places, from 1, or ids")
     parser.add_argument("--html", type=Path, metavar="F", help="write the results as a web page")

@@ -1,7 +1,6 @@
 """A corpus on disk that can be searched: add, replace and delete documents while others read."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -14,13 +13,14 @@ from whymatch.search.candidates import Candidate, candidates
 from whymatch.search.identity import Identity, check, identify, read_identity
 from whymatch.search.results import Hit, Results
 from whymatch.search.rows import COLUMNS, Entry, entry, from_arrow, schema, to_arrow
-from whymatch.search.scoring import Encoded, alignments, encoded, parts, scores
+from whymatch.search.scoring import Encoded, alignments, comparable, encoded, parts, reweighed, scores
 from whymatch.search.store import Store
 from whymatch.text.document import Document, document
 from whymatch.text.spans import is_blank
-from whymatch.transport.constraints import Constraint
+from whymatch.transport.constraints import Constraint, Exactly
 
-CANDIDATES = 100  # by vectors, and as many by words
+CANDIDATES = 100  # in each way
+DEFAULT = Exactly(3)  # for ranking, where nobody says otherwise: the best of those in benchmarks/search.py
 WRITTEN = 32  # changes after which the table is compacted
 
 
@@ -171,8 +171,8 @@ class Index:
     ) -> Results:
         """The documents whose alignment with a text scores highest.
 
-        `candidates` by vectors and as many by words are aligned, exactly, from stored vectors; k is clipped where a
-        text is short. Equal scores rank by vectors and words.
+        `candidates` in each of three ways (by vectors of texts and of spans, by words) are aligned, exactly, from
+        stored vectors; k is clipped where a text is short. The constraint is a ranker's own, or `Exactly(3)`.
         """
         if top < 1 or candidates < 1:
             raise ValueError(f"A search gives 1 or more documents of 1 or more candidates, got {top} of {candidates}.")
@@ -189,20 +189,23 @@ class Index:
         return candidates(self.store, query.document.text, query.vectors.numpy(), number)
 
     def ranked(self, query: Encoded, found: list[Candidate], top: int, constraint: Constraint | None) -> Results:
-        """The best candidates by their exact alignment."""
-        constraint = constraint or parts(self.matcher)[1]
-        used = constraint or self.aligner.default()
+        """The best candidates by their exact alignment.
+
+        A trained ranker ranks as `Ranker.rank` does. Otherwise links weigh the same in documents of every length.
+        """
+        ranker = self.matcher if isinstance(self.matcher, Ranker) else None
+        constraint = constraint or parts(self.matcher)[1] or DEFAULT
         with torch.no_grad():
-            values = scores(self.aligner, query, [some.entry for some in found], used)
+            values = scores(self.aligner, query, [some.entry for some in found], constraint, ranking=ranker is None)
             order = sorted(range(len(found)), key=lambda number: (-values[number], number))[:top]
             best = [found[number] for number in order if values[number] != float("-inf")]
             whys = alignments(self.aligner, [(query, encoded(some.entry)) for some in best], constraint)
+        if ranker is None:
+            whys = [reweighed(why, comparable(constraint, len(why.left), len(why.right))) for why in whys]
         hits = []
         for some, why in zip(best, whys, strict=True):
-            places = [None if place is None else place + 1 for place in (some.by_vectors, some.by_words)]
-            hit = Hit(some.entry.id, why.score, why, *places)
-            calibrated = isinstance(self.matcher, Ranker) and self.matcher.calibration is not None
-            hits.append(replace(hit, probability=self.matcher.probability(why.score)) if calibrated else hit)  # type: ignore[union-attr]
+            chance = None if ranker is None or ranker.calibration is None else ranker.probability(why.score)
+            hits.append(Hit(some.entry.id, why.score, why, some.places, chance))
         return Results(query.document.text, tuple(hits), len(found))
 
 

@@ -16,9 +16,8 @@ class Hit:
     id: str
     score: float
     alignment: Alignment
-    by_vectors: int | None
-    """Its place among the nearest by vectors, from 1; None where it is not among the candidates by vectors."""
-    by_words: int | None
+    places: Mapping[str, int]
+    """Its places, from 1, among the candidates by "text" and "spans" (vectors) and by "words", where it is one."""
     probability: float | None = None
     """The chance that it matches, where the ranker is calibrated."""
 
@@ -33,7 +32,7 @@ class Hit:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         chance = {} if self.probability is None else {"probability": self.probability}
-        places = {"by_vectors": self.by_vectors, "by_words": self.by_words}
+        places = {"places": dict(self.places)}
         return {"id": self.id, "score": self.score, **chance, **places, "alignment": self.alignment.to_dict()}
 
 

@@ -17,7 +17,7 @@ from whymatch.search.rows import Entry
 from whymatch.text.document import Document
 from whymatch.text.spans import Span
 from whymatch.transport.batch import pad
-from whymatch.transport.constraints import Constraint, UpTo, fitted
+from whymatch.transport.constraints import MANY, Balanced, Constraint, UpTo, fitted
 from whymatch.transport.exact import solve
 from whymatch.transport.solution import Status
 
@@ -52,8 +52,25 @@ def parts(matcher: Aligner | Ranker) -> tuple[Aligner, Constraint | None]:
     return matcher.aligner, matcher.rule.constraint
 
 
-def scores(aligner: Aligner, query: Encoded, entries: Sequence[Entry], constraint: Constraint) -> list[float]:
-    """The score of each entry's optimal alignment with a text, -inf where there is none; k is clipped."""
+def comparable(constraint: Constraint, query: int, document: int) -> float:
+    """What a score is multiplied by, so that links weigh the same in documents of every length.
+
+    A link's mass depends on both texts: in a document of one span, one good link is everything. For a ranking it gets
+    the mass that it has in a long document, and a document too short for k links lacks what they would have added.
+    """
+    fits, long = fitted(constraint, query, document), fitted(constraint, query, MANY)
+    if fits is None or long is None or isinstance(fits, Balanced) or isinstance(long, Balanced):
+        return 1.0
+    return float(long.mass(query, MANY) / fits.mass(min(query, document), max(query, document)))
+
+
+def scores(
+    aligner: Aligner, query: Encoded, entries: Sequence[Entry], constraint: Constraint, *, ranking: bool = False
+) -> list[float]:
+    """The score of each entry's optimal alignment with a text, -inf where there is none; k is clipped.
+
+    `ranking` makes the scores of documents of different lengths comparable.
+    """
     groups: dict[Constraint, list[int]] = defaultdict(list)
     found = [-inf] * len(entries)
     for number, some in enumerate(entries):
@@ -70,7 +87,10 @@ def scores(aligner: Aligner, query: Encoded, entries: Sequence[Entry], constrain
                 some_numbers, solution.cost.tolist(), solution.status.tolist(), strict=True
             ):
                 found[number] = zero - cost + 0.0 if status == Status.OK else -inf
-    return found
+    if not ranking:
+        return found
+    factors = [comparable(constraint, len(query.document), len(some.spans)) for some in entries]
+    return [value * factor for value, factor in zip(found, factors, strict=True)]
 
 
 def compared(aligner: Aligner, query: Encoded, entries: Sequence[Entry]) -> list[Tensor]:
@@ -100,3 +120,13 @@ def alignments(
     known.encoder = Stored(aligner, [text for pair in pairs for text in pair])
     found = known.align_many([(left.document, right.document) for left, right in pairs], constraint, clip=True)
     return [replace(why, aligner=aligner) for why in found]
+
+
+def reweighed(why: Alignment, factor: float) -> Alignment:
+    """An alignment whose links have another mass, and with it another share of the score."""
+    if factor == 1:
+        return why
+    links = tuple(replace(link, mass=link.mass * factor, share=link.share * factor) for link in why.links)
+    proof = why.certificate
+    margin = None if proof.margin is None else proof.margin * factor
+    return replace(why, links=links, certificate=replace(proof, gap=proof.gap * factor, margin=margin))

@@ -13,7 +13,7 @@ import pyarrow as pa
 from lancedb.index import FTS, IvfSq
 
 TABLE = "documents"
-INDEXED = 5000  # rows from which pooled vectors get an index; fewer are compared one by one as fast
+INDEXED = 2000  # rows from which vectors get an index; fewer are compared one by one as fast
 KEPT = timedelta(minutes=30)  # how long a reader may work on an old version
 PATIENCE = 120.0  # seconds, while other writers come first
 AT_ONCE = 1000  # ids in a condition
@@ -113,11 +113,13 @@ class Store:
         return pa.concat_tables(found)
 
     def ensure_indices(self) -> None:
-        """A full-text index, and one of pooled vectors where there are many rows."""
+        """A full-text index, and those of pooled vectors and of the spans' where there are many rows."""
         if "text" not in self.indices:
             self.courteously(lambda: self.table.create_index("text", config=FTS()))
-        if "pooled" not in self.indices and len(self) >= INDEXED:
-            self.courteously(lambda: self.table.create_index("pooled", config=IvfSq(distance_type="cosine")))
+        for column in ("pooled", "vectors"):
+            if column not in self.indices and len(self) >= INDEXED:
+                quick = IvfSq(distance_type="cosine", max_iterations=10, sample_rate=64)
+                self.courteously(partial(self.table.create_index, column, config=quick))
         self.indices = self.indexed()
 
     def indexed(self) -> set[str]:
