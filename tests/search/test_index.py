@@ -1,6 +1,7 @@
 """An index keeps what it was given, once, and refuses what it cannot keep."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -66,6 +67,29 @@ def test_a_reader_keeps_its_view_while_a_writer_works(index: Index) -> None:
     reader.refresh()
     assert reader["post-0"].text == "A new text"
     assert "post-1" not in reader
+
+
+def test_a_reader_whose_version_is_gone_moves_on(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    index.add(posts(3))
+    reader = Index.open(index.store.folder, aligner())
+    monkeypatch.setattr(store, "KEPT", timedelta(milliseconds=1))
+    index.replace({"post-0": "A new text"})
+    index.add(posts(3, 3))
+    index.compact()
+    assert reader.search("A new text")[0].text == "A new text"
+    assert len(reader) == 6
+
+
+def test_a_damaged_index_is_reported(index: Index) -> None:
+    index.add(posts(3))
+    for file in index.store.folder.rglob("data/*.lance"):
+        file.write_bytes(b"nothing")
+    with pytest.raises(OSError, match="cannot be read"):
+        Index.open(index.store.folder, aligner()).search(post(1))
+    for file in index.store.folder.rglob("*.manifest"):
+        file.write_bytes(b"nothing")
+    with pytest.raises(ValueError, match="is damaged"):
+        Index.open(index.store.folder, aligner())
 
 
 def test_compaction_is_scheduled_and_loses_nothing(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

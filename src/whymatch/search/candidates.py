@@ -49,7 +49,8 @@ def candidates(store: Store, text: str, vectors: np.ndarray, number: int) -> lis
 def by_vectors(store: Store, vector: np.ndarray, number: int, columns: Sequence[str] = COLUMNS) -> pa.Table:
     """The rows whose pooled vectors are nearest."""
     query = store.table.search(vector.astype(np.float32), vector_column_name="pooled").distance_type("cosine")
-    return query.nprobes(PROBES).limit(number).select([*columns, "_distance"]).to_arrow()
+    query = query.nprobes(PROBES).limit(number).select([*columns, "_distance"])
+    return store.read(query.to_arrow)
 
 
 def by_spans(store: Store, vectors: np.ndarray, number: int, columns: Sequence[str] = COLUMNS) -> pa.Table:
@@ -57,7 +58,8 @@ def by_spans(store: Store, vectors: np.ndarray, number: int, columns: Sequence[s
     some = vectors[np.linspace(0, len(vectors) - 1, min(len(vectors), MOST_SPANS)).astype(int)].astype(np.float32)
     query = store.table.search(some, vector_column_name="vectors").distance_type("cosine")
     query = query.nprobes(PROBES).limit(number).select([*columns, "_distance"])
-    return (query.refine_factor(REFINED) if "vectors" in store.indices else query).to_arrow()
+    query = query.refine_factor(REFINED) if "vectors" in store.indices else query
+    return store.read(query.to_arrow)
 
 
 def by_words(store: Store, text: str, number: int, columns: Sequence[str] = COLUMNS) -> pa.Table:
@@ -66,4 +68,4 @@ def by_words(store: Store, text: str, number: int, columns: Sequence[str] = COLU
     if not words or "text" not in store.indices:
         return store.schema.empty_table().select([*columns])
     query = store.table.search(MatchQuery(" ".join(words), "text"), query_type="fts")
-    return query.limit(number).select([*columns, "_score"]).to_arrow()
+    return store.read(query.limit(number).select([*columns, "_score"]).to_arrow)

@@ -21,7 +21,8 @@ from whymatch.transport.constraints import Constraint, Exactly
 
 CANDIDATES = 100  # in each way
 DEFAULT = Exactly(3)  # for ranking, where nobody says otherwise: the best of those in benchmarks/search.py
-WRITTEN = 32  # changes after which the table is compacted
+WRITTEN = 32  # changes after which a small table is compacted
+ROWS = 256  # of a large one, that there are for each change: compaction writes them all again
 
 
 class Index:
@@ -158,13 +159,14 @@ class Index:
 
     def changed(self, rows: int) -> int:
         self.changes += 1
-        if self.changes % WRITTEN == 0:
-            self.store.compact()
+        if self.changes >= max(WRITTEN, len(self) // ROWS):
+            self.compact()
         return rows
 
     def compact(self) -> None:
         """Puts small files together and brings the indices of vectors and words up to date."""
         self.store.compact()
+        self.changes = 0
 
     def search(
         self, query: Text, top: int = 10, constraint: Constraint | None = None, *, candidates: int = CANDIDATES

@@ -32,7 +32,10 @@ class Store:
     def open(cls, folder: Path) -> "Store":
         if not (folder / f"{TABLE}.lance").is_dir():
             raise ValueError(f"There is no index in {folder}. Make one: whymatch index CORPUS {folder}.")
-        return cls(folder, lancedb.connect(str(folder)).open_table(TABLE))
+        try:
+            return cls(folder, lancedb.connect(str(folder)).open_table(TABLE))
+        except (RuntimeError, ValueError) as error:
+            raise ValueError(f"The index in {folder} is damaged: {error}") from None
 
     @classmethod
     def create(cls, folder: Path, columns: pa.Schema) -> "Store":
@@ -91,26 +94,40 @@ class Store:
                 return change()
             except (OSError, RuntimeError, ValueError) as error:
                 if "conflict" not in str(error).lower() or time.monotonic() > end:
-                    raise
+                    raise OSError(f"The index in {self.folder} cannot be written: {error}") from error
             time.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(2.0, 2 * pause)
             self.refresh()
 
+    def read(self, query: Callable[[], Value]) -> Value:
+        """What a query gives; on the newest version, where the one that was looked at is no longer kept."""
+        try:
+            try:
+                return query()
+            except RuntimeError as error:
+                if "not found" not in str(error).lower():
+                    raise
+                self.refresh()
+                return query()
+        except RuntimeError as error:
+            raise OSError(f"The index in {self.folder} cannot be read: {error}") from error
+
     def columns(self, names: Sequence[str]) -> pa.Table:
         """Some columns of all rows."""
-        return self.table.search().select([*names]).limit(max(1, len(self))).to_arrow()
+        return self.read(lambda: self.table.search().select([*names]).limit(max(1, len(self))).to_arrow())
 
     def batches(self, names: Sequence[str], size: int = 1024) -> Iterable[pa.RecordBatch]:
         """Some columns of all rows, a few rows at a time."""
-        yield from self.table.search().select([*names]).limit(max(1, len(self))).to_batches(size)
+        yield from self.read(lambda: self.table.search().select([*names]).limit(max(1, len(self))).to_batches(size))
 
     def rows(self, ids: Sequence[str], names: Sequence[str]) -> pa.Table:
         """Some columns of the rows of these ids, in any order."""
-        found = [
-            self.table.search().where(one_of(ids[start : start + AT_ONCE])).select([*names]).limit(AT_ONCE).to_arrow()
-            for start in range(0, len(ids), AT_ONCE)
-        ]
-        return pa.concat_tables(found)
+
+        def once(some: Sequence[str]) -> pa.Table:
+            return self.table.search().where(one_of(some)).select([*names]).limit(AT_ONCE).to_arrow()
+
+        starts = range(0, max(1, len(ids)), AT_ONCE)
+        return pa.concat_tables([self.read(partial(once, ids[start : start + AT_ONCE])) for start in starts])
 
     def ensure_indices(self) -> None:
         """A full-text index, and those of pooled vectors and of the spans' where there are many rows."""
@@ -144,4 +161,4 @@ class Store:
 def one_of(ids: Iterable[str]) -> str:
     """The condition that a row has one of these ids."""
     quoted = ", ".join("'" + id_.replace("'", "''") + "'" for id_ in ids)
-    return f"id IN ({quoted})"
+    return f"id IN ({quoted})" if quoted else "false"
