@@ -36,7 +36,7 @@ def start() -> Callable[..., Any]:
 
 
 def test_indexing_killed_and_started_again_ends_with_every_row_once(start: Callable[..., Any], tmp_path: Path) -> None:
-    corpus, documents = tmp_path / "c.jsonl", posts(150)
+    corpus, documents = tmp_path / "c.jsonl", posts(max(150, 30 * KILLS))
     corpus.write_text("".join(json.dumps({"id": id_, "text": text}) + "\n" for id_, text in documents.items()))
     draw, kills = random.Random(0), 0
     while True:

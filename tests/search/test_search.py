@@ -1,6 +1,7 @@
 """Search finds what exhaustive alignment finds, and its links are those of the aligner."""
 
 from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import pytest
@@ -170,3 +171,12 @@ def test_untrained_minilm_finds_the_paraphrase(minilm: Path, tmp_path: Path) -> 
     assert hit.id == "rain"
     assert hit.links[0].texts == ("It rained all day.", "All day long there was rain.")
     assert hit.alignment.verify().holds
+
+
+def test_the_example_cites_sources_and_says_where_there_is_none(
+    minilm: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_path(str(Path(__file__).parents[2] / "examples" / "citations.py"), run_name="__main__")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "    handbook, characters 0 to 44: Employees have 25 days of paid leave a year."
+    assert lines[-1] == "    no source says this"
