@@ -54,7 +54,7 @@ def main() -> None:
     if settings.data is None or not Path(settings.data).is_dir():
         sys.exit(f"No data: name their folder with --data or WHYMATCH_DATA (got {settings.data}).")
     texts, similar = posts(Path(settings.data), settings.documents)
-    index = Index.create(settings.index / "posts", wm.Aligner())
+    index = Index.create(settings.index / "posts")
     written(index, texts)
     queries = random.Random(1).sample(sorted(similar), min(settings.queries, len(similar)))
     print(f"{len(index):,} posts, {len(queries)} queries\n")
@@ -159,7 +159,7 @@ def rates(texts: Mapping[str, str], number: int) -> None:
     if number:
         some = dict(random.Random(1).sample(sorted(texts.items()), min(number, len(texts))))
         with tempfile.TemporaryDirectory() as folder:
-            report = written(Index.create(folder, wm.Aligner()), some)
+            report = written(Index.create(folder), some)
         share = report.encoding / report.seconds
         print(f"indexing: {report.rate:.1f} documents/s, {share:.1%} of it splitting and encoding ({number} posts)\n")
 

@@ -26,7 +26,7 @@ ANSWER = (
 
 def main() -> None:
     with TemporaryDirectory() as folder:
-        index = wm.Index.create(Path(folder) / "sources")
+        index = wm.Index.create(Path(folder) / "sources", wm.Aligner())
         index.add(SOURCES)
         for claim in index.split(ANSWER).pieces:
             best = index.search(claim, top=1, constraint=index.aligner.default())[0]

@@ -159,7 +159,7 @@ def test_a_ranker_searches_with_its_own_constraint_and_calibration(minilm: Path,
 
 
 def test_untrained_minilm_finds_the_paraphrase(minilm: Path, tmp_path: Path) -> None:
-    index = wm.Index.create(tmp_path)
+    index = wm.Index.create(tmp_path, wm.Aligner())
     index.add(
         {
             "cat": "A cat was asleep on a mat. Prices rose.",
@@ -171,6 +171,8 @@ def test_untrained_minilm_finds_the_paraphrase(minilm: Path, tmp_path: Path) -> 
     assert hit.id == "rain"
     assert hit.links[0].texts == ("It rained all day.", "All day long there was rain.")
     assert hit.alignment.verify().holds
+    again = wm.Index.open(tmp_path)  # the same vectors, and other costs
+    assert again.search("It rained all day.")[0].id == "rain"
 
 
 def test_the_example_cites_sources_and_says_where_there_is_none(

@@ -27,7 +27,7 @@ def run(settings: argparse.Namespace) -> None:
     from whymatch.search.duplicates import duplicates
     from whymatch.show.words import plain
 
-    index = opened(settings)
+    index = opened(settings, alone=True)
     with bar("comparing", len(index)) as progress:
         for pair in duplicates(
             index, below=settings.below, least=settings.least, neighbours=settings.neighbours, progress=progress

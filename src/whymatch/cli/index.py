@@ -83,21 +83,22 @@ def summary(report: "Report", documents: int, out: Path) -> str:
     return f"{', '.join(parts)}; {documents:,} documents in {out} ({report.rate:.1f} documents/s)"
 
 
-def matcher(model: Path | None) -> "Aligner | Ranker":
-    """The ranker in a folder, or the untrained aligner."""
+def matcher(model: Path | None, *, alone: bool = False) -> "Aligner | Ranker":
+    """The ranker in a folder, or the untrained aligner, for which sentences may count alone, without their text."""
     if model is None:
         from whymatch.matching.aligner import Aligner
+        from whymatch.search.index import untrained
 
-        return Aligner()
+        return Aligner() if alone else untrained()
     from whymatch.matching.ranker import Ranker
 
     return Ranker.from_pretrained(model)
 
 
-def opened(settings: argparse.Namespace) -> Any:
+def opened(settings: argparse.Namespace, *, alone: bool = False) -> Any:
     """The index in the folder OUT, with the model that it was written with."""
     from whymatch.search.index import Index
     from whymatch.search.store import Store
 
     store = Store.open(settings.out)  # refused before a model is read
-    return Index(store, matcher(settings.model))
+    return Index(store, matcher(settings.model, alone=alone))

@@ -47,7 +47,7 @@ def run(settings: argparse.Namespace) -> int:
     constraint = parse(settings.constraint, settings.below)
     from whymatch.cli.index import opened
 
-    index = opened(settings)
+    index = opened(settings, alone=callable(constraint))  # thresholds are known for sentences alone
     if callable(constraint):
         constraint = constraint(index.aligner.default().below if settings.below is None else settings.below)
     bad, run_lines = 0, []

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from whymatch.matching.aligner import Aligner, Text
+from whymatch.matching.costs import blended, cosine_distance
 from whymatch.matching.encoding import each_alone
 from whymatch.matching.ranker import Ranker
 from whymatch.search.candidates import Candidate, candidates
@@ -20,6 +21,7 @@ from whymatch.text.spans import is_blank
 from whymatch.transport.constraints import Constraint, Exactly
 
 CANDIDATES = 100  # in each way
+WHOLE = 1.0  # how much of a text counts in its sentences, where nothing was trained
 DEFAULT = Exactly(3)  # for ranking, where nobody says otherwise: the best of those in benchmarks/search.py
 WRITTEN = 32  # changes after which a small table is compacted
 ROWS = 256  # of a large one, that there are for each change: compaction writes them all again
@@ -29,7 +31,7 @@ class Index:
     """The documents of a folder, found by vectors and words together and ranked by their alignment with a text.
 
     An index is a view of one version: what other writers do is seen after `refresh`, what it does itself at once. It
-    splits and encodes with an aligner or a trained ranker; the default is MiniLM over sentences, as in `Aligner`.
+    splits and encodes with an aligner or a trained ranker; the default is `untrained`.
     """
 
     def __init__(self, store: Store, matcher: Aligner | Ranker | None = None) -> None:
@@ -48,7 +50,7 @@ class Index:
     @classmethod
     def create(cls, folder: str | Path, matcher: Aligner | Ranker | None = None) -> "Index":
         """A new index in a folder, or the one that is there already."""
-        matcher = matcher or Aligner()
+        matcher = matcher or untrained()
         about = identify(parts(matcher)[0])
         return cls(Store.create(Path(folder), schema(about.dimensions, about.to_json())), matcher)
 
@@ -58,7 +60,7 @@ class Index:
     @cached_property
     def matcher(self) -> Aligner | Ranker:
         """What splits, encodes and aligns, once it is known to suit the index."""
-        matcher = self.given or Aligner()
+        matcher = self.given or untrained()
         check(self.identity, identify(parts(matcher)[0]), self.store.folder)
         return matcher
 
@@ -209,6 +211,14 @@ class Index:
             chance = None if ranker is None or ranker.calibration is None else ranker.probability(why.score)
             hits.append(Hit(some.entry.id, why.score, why, some.places, chance))
         return Results(query.document.text, tuple(hits), len(found))
+
+
+def untrained() -> Aligner:
+    """MiniLM over sentences, as in `Aligner()`, but a sentence counts with what its text is about: that ranks better.
+
+    The vectors that are kept are the same. Links then depend on the text around them; with `Aligner()` they do not.
+    """
+    return Aligner(cost=blended(cosine_distance, whole=WHOLE))
 
 
 def checked(id_: object) -> str:
