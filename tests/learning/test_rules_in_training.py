@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -65,10 +66,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def settings(place: Path, *, task: str = "classify", spans: str = "sentence", **tables: dict[str, object]) -> Settings:
+def settings(
+    place: Path, *more: str, task: str = "classify", spans: str = "sentence", **tables: dict[str, object]
+) -> Settings:
     """What a file of settings says: one run."""
     lines = [f'task = "{task}"', f'data = "{place / ("pairs" if task == "classify" else "queries")}"']
-    lines += [f'spans = "{spans}"', "dropout = 0.0", "hidden = 8"]
+    lines += [f'spans = "{spans}"', "dropout = 0.0", "hidden = 8", *more]
     tables = {"schedule": {"epochs": 1, "batch": 4, "rate": 0.01}, **tables}
     for name, values in tables.items():
         lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
@@ -151,6 +154,46 @@ def test_impossible_encoders_are_refused_in_words(more: dict[str, object], says:
     values = {key: value for key, value in more.items() if key != "spans"}
     with pytest.raises(ValueError, match=says):
         settings(place, spans=spans, encoder=values)
+
+
+def test_a_ranker_that_could_learn_nothing_is_refused(place: Path) -> None:
+    unmapped = {**encoder(place, "frozen", "none"), "map": False}
+    with pytest.raises(ValueError, match=r"Without \[encoder\] map or refine, a ranker has nothing to learn"):
+        settings(place, task="rank", encoder=unmapped)
+    with pytest.raises(ValueError, match="nothing to learn"):
+        settings(place, "novelty = 0.5", task="rank", encoder=unmapped)
+    settings(place, "refine = 4", task="rank", encoder=unmapped)
+    settings(place, encoder=unmapped)
+
+
+@pytest.mark.parametrize("task", ["classify", "rank"])
+def test_without_a_map_vectors_stay_as_they_are(task: str, place: Path, tmp_path: Path) -> None:
+    more = "refine = 4", "neighbours = 0.2", "whole = 0.1", "novelty = 0.3", "rarity = 0.2"
+    run = settings(place, *more, task=task, encoder={**encoder(place, "frozen", "none"), "map": False})
+    _, model = trained(run, tmp_path / "run")
+    assert torch.equal(model.encoder.map.weight, torch.eye(model.encoder.size))
+    assert model.cost.mixes == (0.2, 0.1)
+    assert (model.refinement.hidden, model.refinement.novelty, model.rarity.weight) == (4, 0.3, 0.2)
+    assert any(weight.any() for weight in model.refinement.network[-1].parameters())
+
+
+def test_models_of_the_same_name_do_not_share_vectors(place: Path, tmp_path: Path) -> None:
+    from transformers import BertModel
+
+    other = place / "other" / "bert"
+    shutil.copytree(place / "bert", other)
+    network = BertModel.from_pretrained(other)
+    torch.manual_seed(1)
+    for weight in network.parameters():
+        torch.nn.init.normal_(weight)
+    network.save_pretrained(other)
+    runs = [settings(place, encoder={"model": str(folder)}) for folder in (place / "bert", other)]
+    train(runs, tmp_path / "both", watch=QUIET)
+    train(runs[1:], tmp_path / "alone", watch=QUIET)
+    found, expected = (
+        wm.Classifier.from_pretrained(tmp_path / name / "best").state_dict() for name in ("both/run-1", "alone")
+    )
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
 def test_every_other_encoder_is_refused(place: Path) -> None:

@@ -103,7 +103,7 @@ def train_one(settings: Settings, folder: Path, resume: bool, watch: Watch, proc
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / "settings.json", json.dumps(made, indent=1))
     if isinstance(model.encoder, Projected):
-        model.encoder.known = known.setdefault(model.encoder.name, model.encoder.known)
+        remember(model.encoder, settings, known)
         encode_once(model.encoder, texts_of([*train_split, *validation]), watch)
     loss: Any
     score: Any
@@ -131,6 +131,11 @@ def train_one(settings: Settings, folder: Path, resume: bool, watch: Watch, proc
         model.save_pretrained(folder / "best")
     processes.wait()
     return Run(settings, best, folder, fitting.measure, processes.first)
+
+
+def remember(encoder: Projected, settings: Settings, known: Memory) -> None:
+    """Shares the vectors of runs that start from the same model; two folders may have the same name."""
+    encoder.known = known.setdefault(f"{settings.encoder.model}: {encoder.name}", encoder.known)
 
 
 def encode_once(encoder: Projected, texts: Sequence[Document], watch: Watch) -> None:

@@ -18,7 +18,7 @@ from whymatch.learning.evaluate import choose_thresholds, evaluate
 from whymatch.learning.files import read_json
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings, typed
-from whymatch.learning.train import Memory, Watch, train_one
+from whymatch.learning.train import Memory, Watch, remember, train_one
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.rules import Attend
 from whymatch.matching.saving import from_pretrained
@@ -154,7 +154,7 @@ def run_row(
         run = train_one(settings, folder, True, watch, Processes(), known)
         model = from_pretrained(folder / "best")
         if isinstance(model.encoder, Projected):
-            model.encoder.known = known.setdefault(model.encoder.name, model.encoder.known)
+            remember(model.encoder, settings, known)
         found = {"validation": run.validation, "results": evaluate(model, test)}
         if curved and isinstance(model, Classifier) and isinstance(model.rule, Attend):
             watch.line("accuracy by the share of tokens")
@@ -167,7 +167,7 @@ def run_row(
     )
     untrained = build(settings, [*counted, *validation])
     if isinstance(untrained.encoder, Projected):
-        untrained.encoder.known = known.setdefault(untrained.encoder.name, untrained.encoder.known)
+        remember(untrained.encoder, settings, known)
     if isinstance(untrained, Classifier):
         untrained.thresholds = choose_thresholds(untrained, validation)
     return {"validation": None, "results": evaluate(untrained, test)}
