@@ -16,7 +16,7 @@ def read_split(folder: str | Path, split: str, task: Literal["rank", "classify"]
     ERASER's documents have a sentence a line, so that sentences are lines there.
     """
     folder = Path(folder)
-    files = sorted(folder.glob(f"{split}.jsonl*"))
+    files = sorted([*folder.glob(f"{split}.jsonl*"), *folder.glob("docs*")])
     found = [file.stat() for file in files]
     return [*read_once(folder, split, task, spans, tuple((one.st_mtime_ns, one.st_size) for one in found))]
 

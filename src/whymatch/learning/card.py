@@ -71,7 +71,7 @@ def card(folder: Path, evaluations: Sequence[Mapping[str, Any]]) -> str:
 
 def encoder_of(values: Mapping[str, Any]) -> str:
     base = values.get("base", values)
-    return base.get("name") or f"{base['model']}, frozen, with a linear map"
+    return base.get("name") or f"{base['model']}, frozen{', with a linear map' * values.get('learned', False)}"
 
 
 def rows(results: Mapping[str, Any]) -> list[tuple[str, str, str]]:

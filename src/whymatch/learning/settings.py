@@ -137,12 +137,16 @@ class Settings:
         if self.task == "rank":
             if not (self.encoder.map or self.refine):
                 raise ValueError("Without [encoder] map or refine, a ranker has nothing to learn.")
+            if self.novelty:
+                raise ValueError("novelty prefers what two texts do not share: it is for classifiers.")
             unread(self.loss, "loss", ["alpha"], 'task = "classify"')
             unread(self.rule, "rule", ["unrolled"], 'task = "classify": a ranker learns through its score')
         else:
             unread(self.loss, "loss", ["margin", "negatives"], 'task = "rank"')
         if self.loss.alpha is not None and (not isinstance(rule, Transport) or isinstance(rule.constraint, Balanced)):
             raise ValueError('[loss] alpha supervises rationales: task = "classify" under exactly, up-to or one-to.')
+        if self.loss.alpha is not None and not (self.encoder.map or self.refine):
+            raise ValueError("[loss] alpha supervises costs that can learn: give refine, or [encoder] map = true.")
         splitter(self.spans)
         if self.hidden < 1 or not 0 <= self.dropout < 1:
             raise ValueError("hidden is 1 or more, dropout is from 0 to below 1.")
@@ -150,6 +154,7 @@ class Settings:
             isinstance(rule, Transport)
             and isinstance(rule.constraint, UpTo)
             and rule.constraint.below <= COSTS[self.cost].least
+            and not (self.novelty or self.rarity or self.refine)
         ):
             raise ValueError("[rule] up-to links pairs that cost less than below: give one above 0 for this cost.")
         if self.encoder.kind == "fine-tuned" and self.spans == "word" and self.encoder.context == "none":

@@ -69,10 +69,9 @@ class Matcher(nn.Module):
         super().__init__()
         if cost.unpadded:
             raise ValueError(f"A model is trained on padded batches, and {cost.name} takes one pair at a time.")
-        if isinstance(rule, Transport) and isinstance(rule.constraint, UpTo) and rule.constraint.below <= cost.least:
-            raise ValueError(
-                f"{rule.constraint} links nothing: no pair has a {cost.name} below {rule.constraint.below:g}."
-            )
+        below = rule.constraint.below if isinstance(rule, Transport) and isinstance(rule.constraint, UpTo) else None
+        if below is not None and below <= cost.least and refinement is None and rarity is None:
+            raise ValueError(f"UpTo(below={below:g}) links nothing: no pair has a {cost.name} below {below:g}.")
         self.encoder = encoder
         self.rule = rule
         self.cost = cost

@@ -12,7 +12,6 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from whymatch.matching.attention import THRESHOLD
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.costs import COSTS, blended
 from whymatch.matching.model import Matcher
@@ -64,7 +63,7 @@ def write(model: Matcher, folder: Path) -> None:
         "rarity": model.rarity.weight if model.rarity else 0.0,
         "rule": describe_rule(model.rule),
         "encoder": describe_encoder(model.encoder),
-        "contextual": model.encoder.contextual,
+        "contextual": model.aligner.contextual,
     }
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     if isinstance(model, Classifier):
@@ -143,8 +142,7 @@ def describe_rule(rule: Rule) -> dict[str, Any]:
 
 def build_rule(values: dict[str, Any]) -> Rule:
     if values["kind"] == "attend":
-        threshold = values.get("threshold", THRESHOLD)  # files of before there was one
-        return Attend(values["temperature"], values["normaliser"], values["active_only"], threshold)
+        return Attend(values["temperature"], values["normaliser"], values["active_only"], values["threshold"])
     constraint = dict(values["constraint"])
     smooth = Temperature(**values["smooth"]) if values["smooth"] else None
     fitted = CONSTRAINTS[constraint.pop("name")](**constraint)
@@ -157,7 +155,7 @@ def describe_encoder(encoder: Any) -> dict[str, Any]:
         base = describe_encoder(encoder.encoder)
         if base["kind"] not in ("sentence", "word"):
             base = {"kind": "given", "name": encoder.encoder.name}
-        return {"kind": "projected", "size": encoder.size, "base": base}
+        return {"kind": "projected", "size": encoder.size, "learned": encoder.learned, "base": base}
     if isinstance(encoder, SentenceEncoder):
         return {"kind": "sentence", "model": encoder.name, "inside": encoder.local}
     if isinstance(encoder, WordEncoder):
@@ -187,7 +185,8 @@ def build_encoder(folder: Path, values: dict[str, Any], tensors: dict[str, Tenso
     """The encoder that was described; a given one takes the place of one that was not written."""
     kind = values["kind"]
     if kind == "projected":
-        return Projected(build_encoder(folder, values["base"], tensors, given), values["size"])
+        base = build_encoder(folder, values["base"], tensors, given)
+        return Projected(base, values["size"], learned=values["learned"])
     if given is not None:
         return given
     if kind in ("sentence", "word"):

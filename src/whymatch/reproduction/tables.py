@@ -23,7 +23,7 @@ from whymatch.matching.classifier import Classifier
 from whymatch.matching.rules import Attend
 from whymatch.matching.saving import from_pretrained
 from whymatch.reproduction.baselines import baseline
-from whymatch.reproduction.records import keep, slug
+from whymatch.reproduction.records import commit, keep, slug
 from whymatch.reproduction.tradeoff import curve
 from whymatch.text.encoders.projected import Projected
 
@@ -65,7 +65,10 @@ class Table:
 
 def read_table(file: Path) -> Table:
     """A table from its TOML file; rows take what they do not say from the table's own settings."""
-    values = tomllib.loads(file.read_text(encoding="utf-8"))
+    try:
+        values = tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{file} is not TOML: {error}.") from None
     common, rows = values.get("settings", {}), []
     for row in values["row"]:
         own, baseline = row.get("settings"), row.get("baseline")
@@ -100,9 +103,11 @@ def run_table(
     """
     known: Memory = {}
     watch = watch or Watch()
-    for row, seed in table.runs(seeds):
-        if only.lower() not in row.name.lower():
-            continue
+    commit()  # of the code that is loaded now, whatever is committed until a run ends
+    wanted = [(row, seed) for row, seed in table.runs(seeds) if only.lower() in row.name.lower()]
+    if not wanted:
+        raise ValueError(f"No row of {table.name} that is run has {only!r} in its name.")
+    for row, seed in wanted:
         assert row.settings is not None
         schedule = {**row.settings.get("schedule", {}), "seed": seed}
         values = {**row.settings, "data": str(data / row.data), "schedule": schedule}
@@ -110,7 +115,7 @@ def run_table(
         described = {**asdict(settings), "data": row.data}
         file = place(results, table, row, seed)
         before = read_json(file)
-        if before is not None and agree(before.get("settings"), described):
+        if before is not None and before.get("baseline") == row.baseline and agree(before["settings"], described):
             continue
         watch.line(f"{table.name}: {row.name}, seed {seed}{'' if before is None else ' (its settings have changed)'}")
         start = time.perf_counter()
@@ -125,6 +130,7 @@ def run_table(
             "row": row.name,
             "seed": seed,
             "trained": row.trained,
+            "baseline": row.baseline,
             "data": row.data,
             **found,
             "settings": described,
@@ -135,11 +141,21 @@ def run_table(
             shutil.rmtree(run)
 
 
-def agree(before: Any, now: Any) -> bool:
+def agree(before: dict[str, Any], now: dict[str, Any]) -> bool:
     """Whether settings on disk are those of today; a setting that was not there yet had its default."""
-    if not isinstance(before, dict):
-        return before == now
-    return isinstance(now, dict) and all(key in now and agree(value, now[key]) for key, value in before.items())
+    try:
+        return asdict(typed(Settings, without_none(before), "")) == now
+    except ValueError:
+        return False
+
+
+def without_none(values: dict[str, Any]) -> dict[str, Any]:
+    """Settings as a file would have them: what is None is left away."""
+    return {
+        key: without_none(value) if isinstance(value, dict) else value
+        for key, value in values.items()
+        if value is not None
+    }
 
 
 def run_row(
