@@ -160,20 +160,23 @@ def test_a_ranker_that_could_learn_nothing_is_refused(place: Path) -> None:
     unmapped = {**encoder(place, "frozen", "none"), "map": False}
     with pytest.raises(ValueError, match=r"Without \[encoder\] map or refine, a ranker has nothing to learn"):
         settings(place, task="rank", encoder=unmapped)
-    with pytest.raises(ValueError, match="nothing to learn"):
-        settings(place, "novelty = 0.5", task="rank", encoder=unmapped)
+    with pytest.raises(ValueError, match="novelty prefers what two texts do not share"):
+        settings(place, "refine = 4", "novelty = 0.5", task="rank", encoder=unmapped)
+    with pytest.raises(ValueError, match="alpha supervises costs that can learn"):
+        settings(place, encoder=unmapped, loss={"alpha": 0.2})
     settings(place, "refine = 4", task="rank", encoder=unmapped)
     settings(place, encoder=unmapped)
 
 
 @pytest.mark.parametrize("task", ["classify", "rank"])
 def test_without_a_map_vectors_stay_as_they_are(task: str, place: Path, tmp_path: Path) -> None:
-    more = "refine = 4", "neighbours = 0.2", "whole = 0.1", "novelty = 0.3", "rarity = 0.2"
+    novelty = 0.3 if task == "classify" else 0.0
+    more = "refine = 4", "neighbours = 0.2", "whole = 0.1", f"novelty = {novelty}", "rarity = 0.2"
     run = settings(place, *more, task=task, encoder={**encoder(place, "frozen", "none"), "map": False})
     _, model = trained(run, tmp_path / "run")
     assert torch.equal(model.encoder.map.weight, torch.eye(model.encoder.size))
     assert model.cost.mixes == (0.2, 0.1)
-    assert (model.refinement.hidden, model.refinement.novelty, model.rarity.weight) == (4, 0.3, 0.2)
+    assert (model.refinement.hidden, model.refinement.novelty, model.rarity.weight) == (4, novelty, 0.2)
     assert any(weight.any() for weight in model.refinement.network[-1].parameters())
 
 

@@ -91,14 +91,16 @@ def diagonal(n: int, m: int) -> tuple[Pair, wm.Aligner]:
     return pair, wm.Aligner("line", wm.Precomputed(vectors), "cosine")
 
 
-def test_every_rule_keeps_its_promise_and_attention_links_all() -> None:
+def test_every_rule_keeps_its_promise_and_attention_gives_every_span_a_pair() -> None:
     pair, aligner = diagonal(4, 6)
     found = {rule["name"]: rule["links"] for rule in example(pair, "One", aligner, 2)["rules"]}
+    attended = found.pop("attention, T = 0.1")
+    assert {i for i, _, _ in attended} == {*range(4)}
+    assert {j for _, j, _ in attended} == {*range(6)}
     assert {name: len(links) for name, links in found.items() if name != "Balanced()"} == {
         "Exactly(2)": 2,
         "UpTo(1, below 0.55)": 4,
         "OneTo(1)": 4,
-        "attention": 24,
     }
     assert 6 <= len(found["Balanced()"]) <= 9
     assert [link[:2] for link in sorted(found["OneTo(1)"])] == [[i, i] for i in range(4)]
@@ -124,8 +126,8 @@ def test_a_click_shows_another_rule(show: Open) -> None:  # noqa: F811
     second = tab.locator("#example-1")
     assert second.locator(".curves path").count() == 2
     second.locator(".rule").nth(4).click()
-    assert second.locator(".curves path").count() == 16
-    assert second.locator(".unmatched").count() == second.locator(".badge").count() == 0
+    assert second.locator(".curves path").count() == len(one["rules"][4]["links"]) >= 4
+    assert second.locator(".unmatched").count() == 0
     assert tab.locator("#example-0 .curves path").count() == 2
     assert json.loads(second.locator(".rule").nth(4).get_attribute("aria-pressed") or "")
     second.locator(".rule").nth(0).click()

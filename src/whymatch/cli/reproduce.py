@@ -41,14 +41,14 @@ def run(settings: argparse.Namespace) -> None:
     if settings.what not in (*OTHERS, *files):
         known = ", ".join([*OTHERS, *files])
         raise ValueError(f"There is no {settings.what!r} to reproduce: {known}.")
-    if not files and settings.what not in ("heatmap", "examples"):
-        raise ValueError("Tables and figures are reproduced in a clone of the repository, which has experiments/.")
     if settings.what in OTHERS and (settings.rows or settings.seeds != 1):
-        raise ValueError(f"--rows and --seeds are for {', '.join(files)}.")
+        raise ValueError(f"--rows and --seeds are for tables: {', '.join(files)}.")
     if settings.out is not None and settings.what not in OUT:
         raise ValueError(f"--out is for {', '.join(OUT)}; what {settings.what} measures is kept in {RESULTS}.")
     if settings.model is not None and settings.what != "examples":
         raise ValueError("--model is for examples.")
+    if not files and settings.what not in ("heatmap", "examples"):
+        raise ValueError("Tables and figures are reproduced in a clone of the repository, which has experiments/.")
     settings.out = settings.out or OUT.get(settings.what)
     OTHERS.get(settings.what, table)(settings)
 
