@@ -125,6 +125,7 @@ def test_a_run_that_was_broken_off_goes_on_from_its_checkpoint(
     assert "epoch 1" in capsys.readouterr().err
     runs = clone / "experiments" / "runs" / "pets"
     assert len(list(runs.iterdir())) == 1
+    assert len(list((runs.parent / "vectors").iterdir())) == 1  # and nothing has to be encoded again
     assert main(row) == 0
     assert "epoch 1, step" not in capsys.readouterr().err  # it was trained already
     assert not list(runs.iterdir())

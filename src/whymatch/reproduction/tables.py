@@ -16,9 +16,10 @@ from whymatch.datasets.folders import read_split
 from whymatch.learning.building import build
 from whymatch.learning.evaluate import choose_thresholds, evaluate
 from whymatch.learning.files import read_json
+from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings, typed
-from whymatch.learning.train import Memory, Watch, remember, train_one
+from whymatch.learning.train import Watch, train_one
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.rules import Attend
 from whymatch.matching.saving import from_pretrained
@@ -99,9 +100,10 @@ def run_table(
 ) -> None:
     """Runs what is not yet on disk, or was run with other settings, and writes one JSON a run.
 
-    A run that is broken off leaves its checkpoints in `runs`, beside the results, and goes on from there.
+    A run that is broken off leaves its checkpoints in `runs`, beside the results, and goes on from there. The vectors of
+    the bundled model are kept there, too.
     """
-    known: Memory = {}
+    memory = Memory(results.parent / "runs" / "vectors")
     watch = watch or Watch()
     commit()  # of the code that is loaded now, whatever is committed until a run ends
     wanted = [(row, seed) for row, seed in table.runs(seeds) if only.lower() in row.name.lower()]
@@ -124,7 +126,7 @@ def run_table(
         else:
             digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:8]
             run = results.parent / "runs" / table.name / f"{file.stem}-{digest}"
-            found = run_row(settings, run if row.trained else None, watch, known, curved=table.curve)
+            found = run_row(settings, run if row.trained else None, watch, memory, curved=table.curve)
         record = {
             "table": table.name,
             "row": row.name,
@@ -137,6 +139,7 @@ def run_table(
             "seconds": round(time.perf_counter() - start, 1),
         }
         keep(file, record)
+        memory.keep()
         if row.trained and row.baseline is None:
             shutil.rmtree(run)
 
@@ -159,7 +162,7 @@ def without_none(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_row(
-    settings: Settings, folder: Path | None, watch: Watch, known: Memory, *, curved: bool = False
+    settings: Settings, folder: Path | None, watch: Watch, memory: Memory, *, curved: bool = False
 ) -> dict[str, Any]:
     """The validation score that chose the weights, the metrics on the test split, and attention's curve if asked.
 
@@ -167,10 +170,10 @@ def run_row(
     """
     test: Sequence[Any] = read_split(settings.data, "test", settings.task, settings.spans)
     if folder is not None:
-        run = train_one(settings, folder, True, watch, Processes(), known)
+        run = train_one(settings, folder, True, watch, Processes(), memory)
         model = from_pretrained(folder / "best")
         if isinstance(model.encoder, Projected):
-            remember(model.encoder, settings, known)
+            memory.share(model.encoder, settings)
         found = {"validation": run.validation, "results": evaluate(model, test)}
         if curved and isinstance(model, Classifier) and isinstance(model.rule, Attend):
             watch.line("accuracy by the share of tokens")
@@ -183,7 +186,7 @@ def run_row(
     )
     untrained = build(settings, [*counted, *validation])
     if isinstance(untrained.encoder, Projected):
-        remember(untrained.encoder, settings, known)
+        memory.share(untrained.encoder, settings)
     if isinstance(untrained, Classifier):
         untrained.thresholds = choose_thresholds(untrained, validation)
     return {"validation": None, "results": evaluate(untrained, test)}

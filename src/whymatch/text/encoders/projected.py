@@ -6,27 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from whymatch.text.encoders import Encoder
+from whymatch.text.encoders.known import Known
 from whymatch.text.encoders.learning import Learning
 from whymatch.text.spans import Span
-
-MOST = 2**21  # vectors that are kept: 3 GB for MiniLM
-
-
-class Known:
-    """Vectors of texts, by text and spans: to hash the spans would take longer than to compare them."""
-
-    def __init__(self) -> None:
-        self.texts: dict[str, list[tuple[tuple[Span, ...], Tensor]]] = {}
-        self.kept = 0
-
-    def get(self, text: str, spans: tuple[Span, ...]) -> Tensor | None:
-        return next((vectors for known, vectors in self.texts.get(text, ()) if known == spans), None)
-
-    def put(self, text: str, spans: tuple[Span, ...], vectors: Tensor) -> None:
-        """Keeps the vectors, unless there are too many or they are there."""
-        if self.kept + len(vectors) <= MOST and self.get(text, spans) is None:
-            self.texts.setdefault(text, []).append((spans, vectors))
-            self.kept += len(vectors)
 
 
 class Projected(Learning):
