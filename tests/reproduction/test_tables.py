@@ -111,6 +111,22 @@ def test_a_run_with_other_settings_is_run_again(clone: Path, capsys: pytest.Capt
     assert json.loads(file.read_text())["settings"]["spans"] == "word"
 
 
+def test_a_row_that_asks_for_a_gpu_is_run_without_one_if_it_is_named(
+    clone: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    table = clone / "experiments" / "pets.toml"
+    table.write_text(table.read_text().replace("trained = false", "trained = false\ngpu = true"))
+    file = clone / "experiments" / "results" / "pets" / "untrained-whole-0.json"
+    assert main(["reproduce", "pets", "--data", "data"]) == 0
+    assert "no GPU here" in capsys.readouterr().err
+    assert not file.exists()
+    assert main(["reproduce", "pets", "--data", "data", "--rows", "untrained"]) == 0
+    assert file.exists()
+    assert main(["reproduce", "pets", "--data", "data", "--rows", "nosuch"]) == 2
+    assert "No row of pets" in capsys.readouterr().err
+
+
 def test_a_run_that_was_broken_off_goes_on_from_its_checkpoint(
     clone: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,7 +33,8 @@ from whymatch.text.encoders.projected import Projected
 class Row:
     """One row: what it is called, what the paper measured, and how it is run; a row without settings is quoted.
 
-    A `baseline` is one of `whymatch.reproduction.baselines`, in place of a model.
+    A `baseline` is one of `whymatch.reproduction.baselines`, in place of a model. A row that trains an encoder asks for
+    a GPU (`gpu`): elsewhere it is run if it is named, and left out otherwise.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Row:
     trained: bool
     data: str
     baseline: str | None = None
+    gpu: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def read_table(file: Path) -> Table:
         own, baseline = row.get("settings"), row.get("baseline")
         settings = None if own is None and baseline is None else merged(common, own or {})
         trained, data = row.get("trained", baseline is None), row.get("data", values["data"])
-        rows.append(Row(row["name"], row.get("paper", {}), settings, trained, data, baseline))
+        rows.append(Row(row["name"], row.get("paper", {}), settings, trained, data, baseline, row.get("gpu", False)))
     columns = {name: (metric, float(factor)) for name, (metric, factor) in values["columns"].items()}
     about, notes, curve = values.get("about", ""), values.get("notes", ""), values.get("curve", False)
     return Table(file.stem, values["title"], about, columns, tuple(rows), notes, curve)
@@ -100,21 +102,26 @@ def run_table(
 ) -> None:
     """Runs what is not yet on disk, or was run with other settings, and writes one JSON a run.
 
-    A run that is broken off leaves its checkpoints in `runs`, beside the results, and goes on from there. The vectors of
-    the bundled model are kept there, too.
+    A run that is broken off leaves its checkpoints in `runs`, beside the results, and goes on from there. Vectors of the
+    bundled model are kept there, too.
     """
     memory = Memory(results.parent / "runs" / "vectors")
     watch = watch or Watch()
     commit()  # of the code that is loaded now, whatever is committed until a run ends
     wanted = [(row, seed) for row, seed in table.runs(seeds) if only.lower() in row.name.lower()]
-    if not wanted:
+    if not only and not torch.cuda.is_available() and any(row.gpu for row, _ in wanted):
+        wanted = [(row, seed) for row, seed in wanted if not row.gpu]
+        watch.line(f"{table.name}: there is no GPU here, and rows that train an encoder are left out")
+    if not wanted and only:
         raise ValueError(f"No row of {table.name} that is run has {only!r} in its name.")
     for row, seed in wanted:
         assert row.settings is not None
         schedule = {**row.settings.get("schedule", {}), "seed": seed}
         values = {**row.settings, "data": str(data / row.data), "schedule": schedule}
+        if "vectors" in (encoder := values.get("encoder", {})):
+            values["encoder"] = {**encoder, "vectors": str(data / encoder["vectors"])}
         settings = typed(Settings, values, f"{table.name}, {row.name}")
-        described = {**asdict(settings), "data": row.data}
+        described = {**asdict(settings), "data": row.data, "encoder": {**asdict(settings.encoder), **encoder}}
         file = place(results, table, row, seed)
         before = read_json(file)
         if before is not None and before.get("baseline") == row.baseline and agree(before["settings"], described):
