@@ -102,8 +102,8 @@ def run_table(
 ) -> None:
     """Runs what is not yet on disk, or was run with other settings, and writes one JSON a run.
 
-    A run that is broken off leaves its checkpoints in `runs`, beside the results, and goes on from there. Vectors of the
-    bundled model are kept there, too.
+    A run that is broken off leaves its checkpoints in `runs`, beside the results, and goes on from there. That folder
+    keeps the vectors of the bundled model, too.
     """
     memory = Memory(results.parent / "runs" / "vectors")
     watch = watch or Watch()
