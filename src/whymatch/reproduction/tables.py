@@ -105,50 +105,52 @@ def run_table(
     A run that is broken off leaves its checkpoints in `runs`, beside the results, and goes on from there. That folder
     keeps the vectors of the bundled model, too.
     """
-    memory = Memory(results.parent / "runs" / "vectors")
     watch = watch or Watch()
+    memory = Memory(results.parent / "runs" / "vectors")
     commit()  # of the code that is loaded now, whatever is committed until a run ends
-    wanted = [(row, seed) for row, seed in table.runs(seeds) if only.lower() in row.name.lower()]
-    if not only and not torch.cuda.is_available() and any(row.gpu for row, _ in wanted):
-        wanted = [(row, seed) for row, seed in wanted if not row.gpu]
-        watch.line(f"{table.name}: there is no GPU here, and rows that train an encoder are left out")
-    if not wanted and only:
-        raise ValueError(f"No row of {table.name} that is run has {only!r} in its name.")
-    for row, seed in wanted:
-        assert row.settings is not None
-        schedule = {**row.settings.get("schedule", {}), "seed": seed}
-        values = {**row.settings, "data": str(data / row.data), "schedule": schedule}
-        if "vectors" in (encoder := values.get("encoder", {})):
-            values["encoder"] = {**encoder, "vectors": str(data / encoder["vectors"])}
-        settings = typed(Settings, values, f"{table.name}, {row.name}")
-        described = {**asdict(settings), "data": row.data, "encoder": {**asdict(settings.encoder), **encoder}}
+    for row, seed in wanted(table, seeds, only, watch):
+        settings, described = resolved(table, row, seed, data)
         file = place(results, table, row, seed)
         before = read_json(file)
         if before is not None and before.get("baseline") == row.baseline and agree(before["settings"], described):
             continue
         watch.line(f"{table.name}: {row.name}, seed {seed}{'' if before is None else ' (its settings have changed)'}")
         start = time.perf_counter()
+        digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:8]
+        run = results.parent / "runs" / table.name / f"{file.stem}-{digest}"
         if row.baseline is not None:
             found: dict[str, Any] = {"validation": None, "results": baseline(row.baseline, settings)}
         else:
-            digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:8]
-            run = results.parent / "runs" / table.name / f"{file.stem}-{digest}"
             found = run_row(settings, run if row.trained else None, watch, memory, curved=table.curve)
-        record = {
-            "table": table.name,
-            "row": row.name,
-            "seed": seed,
-            "trained": row.trained,
-            "baseline": row.baseline,
-            "data": row.data,
-            **found,
-            "settings": described,
-            "seconds": round(time.perf_counter() - start, 1),
-        }
-        keep(file, record)
+        names = {"table": table.name, "row": row.name, "seed": seed, "trained": row.trained, "baseline": row.baseline}
+        seconds = round(time.perf_counter() - start, 1)
+        keep(file, {**names, "data": row.data, **found, "settings": described, "seconds": seconds})
         memory.keep()
-        if row.trained and row.baseline is None:
-            shutil.rmtree(run)
+        shutil.rmtree(run, ignore_errors=True)
+
+
+def wanted(table: Table, seeds: int, only: str, watch: Watch) -> list[tuple[Row, int]]:
+    """The runs whose rows are named, or all that can be run on this machine."""
+    found = [(row, seed) for row, seed in table.runs(seeds) if only.lower() in row.name.lower()]
+    if only and not found:
+        raise ValueError(f"No row of {table.name} that is run has {only!r} in its name.")
+    if only or torch.cuda.is_available() or not any(row.gpu for row, _ in found):
+        return found
+    watch.line(f"{table.name}: there is no GPU here, and rows that train an encoder are left out")
+    return [(row, seed) for row, seed in found if not row.gpu]
+
+
+def resolved(table: Table, row: Row, seed: int, data: Path) -> tuple[Settings, dict[str, Any]]:
+    """The settings of a run, and the same without the places where things lie on this machine."""
+    assert row.settings is not None
+    schedule = {**row.settings.get("schedule", {}), "seed": seed}
+    encoder = dict(row.settings.get("encoder", {}))
+    named = {name: encoder[name] for name in ("vectors",) if name in encoder}
+    encoder |= {name: str(data / value) for name, value in named.items()}
+    values = {**row.settings, "data": str(data / row.data), "schedule": schedule, "encoder": encoder}
+    settings: Settings = typed(Settings, values, f"{table.name}, {row.name}")
+    plain = asdict(settings)
+    return settings, {**plain, "data": row.data, "encoder": {**plain["encoder"], **named}}
 
 
 def agree(before: dict[str, Any], now: dict[str, Any]) -> bool:
