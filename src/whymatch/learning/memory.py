@@ -25,9 +25,11 @@ class Memory:
         encoder.known = self.known[key]
 
     def keep(self) -> None:
-        """Writes what is new."""
+        """Writes what is new, beside what other processes have written meanwhile."""
         for key, known in self.known.items():
             if self.lasts(key) and known.kept > self.written[key]:
+                for text, spans, vectors in Known.read(self.file(key)):
+                    known.put(text, spans, vectors)
                 known.write(self.file(key))
                 self.written[key] = known.kept
 
