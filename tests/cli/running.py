@@ -29,7 +29,7 @@ LONG = "All day long there was rain.\nMy uncle sells cars.\n\nA cat was asleep o
 COMMAND = [sys.executable, "-m", "whymatch", "align"]
 
 
-LIMIT = 180  # seconds, after which a process that hangs is ended; solvers may have to be compiled first
+LIMIT = 60  # seconds, after which a process that hangs is ended
 
 
 class Ran(NamedTuple):
