@@ -178,7 +178,8 @@ def finish(best: Run, done: Sequence[Run], folder: Path) -> None:
 def portable(settings: Settings) -> dict[str, Any]:
     """The settings without the places where things lie on this machine."""
     values = asdict(settings)
-    for place, key in ((values, "data"), (values["encoder"], "model"), (values["encoder"], "vectors")):
+    parts = [values[part] for part in ("encoder", "reader") if values[part] is not None]
+    for place, key in ((values, "data"), *((part, key) for part in parts for key in ("model", "vectors"))):
         if place[key] is not None and Path(place[key]).exists():
             place[key] = Path(place[key]).resolve().name
     return values

@@ -28,6 +28,8 @@ from whymatch.reproduction.records import commit, keep, slug
 from whymatch.reproduction.tradeoff import curve
 from whymatch.text.encoders.projected import Projected
 
+PARTS = ("encoder", "reader")  # that may read vectors, which lie beside the data
+
 
 @dataclass(frozen=True)
 class Row:
@@ -144,13 +146,12 @@ def resolved(table: Table, row: Row, seed: int, data: Path) -> tuple[Settings, d
     """The settings of a run, and the same without the places where things lie on this machine."""
     assert row.settings is not None
     schedule = {**row.settings.get("schedule", {}), "seed": seed}
-    encoder = dict(row.settings.get("encoder", {}))
-    named = {name: encoder[name] for name in ("vectors",) if name in encoder}
-    encoder |= {name: str(data / value) for name, value in named.items()}
-    values = {**row.settings, "data": str(data / row.data), "schedule": schedule, "encoder": encoder}
+    values = {**row.settings, "data": str(data / row.data), "schedule": schedule}
+    named = {part: row.settings[part]["vectors"] for part in PARTS if "vectors" in row.settings.get(part, {})}
+    values |= {part: {**row.settings[part], "vectors": str(data / file)} for part, file in named.items()}
     settings: Settings = typed(Settings, values, f"{table.name}, {row.name}")
-    plain = asdict(settings)
-    return settings, {**plain, "data": row.data, "encoder": {**plain["encoder"], **named}}
+    plain = {**asdict(settings), "data": row.data}
+    return settings, plain | {part: {**plain[part], "vectors": file} for part, file in named.items()}
 
 
 def agree(before: dict[str, Any], now: dict[str, Any]) -> bool:
