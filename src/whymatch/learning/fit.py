@@ -1,5 +1,6 @@
 """One plain training loop: batches in a seeded order, warm-up, clipping, early stopping, and a resume to the bit."""
 
+import gc
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -106,9 +107,12 @@ class Fitting(Generic[Item]):
             elif self.processes.first and (self.folder / "checkpoints").is_dir():
                 raise ValueError(f"{self.folder} holds a run already. Resume it, or use another folder.")
             self.journal = Journal(self.folder, self.step) if self.processes.first else None
+        gc.collect()
+        gc.freeze()  # a collector that walks through all records again and again takes half of a small step
         try:
             self.run_epochs(items)
         finally:
+            gc.unfreeze()
             if self.journal is not None:
                 self.journal.close()
         self.model.load_state_dict(self.best_weights)
