@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from whymatch.matching.classifier import Classifier
     from whymatch.matching.costs import Cost
     from whymatch.matching.ranker import Ranker
+    from whymatch.matching.reader import Reader
     from whymatch.matching.rules import Attend, Transport
     from whymatch.text.document import Document
     from whymatch.text.encoders.context import InContext
@@ -39,6 +40,7 @@ HOMES = {
     "Link": "matching.alignment",
     "Classifier": "matching.classifier",
     "Ranker": "matching.ranker",
+    "Reader": "matching.reader",
     "Projected": "text.encoders.projected",
     "FineTuned": "text.encoders.finetuned",
     "InContext": "text.encoders.context",
@@ -89,6 +91,7 @@ __all__ = [
     "Precomputed",
     "Projected",
     "Ranker",
+    "Reader",
     "RecurrentEncoder",
     "SentenceEncoder",
     "Solution",

@@ -199,6 +199,57 @@ def test_models_of_the_same_name_do_not_share_vectors(place: Path, tmp_path: Pat
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
+def test_a_reader_learns_by_labels_and_the_links_stay(place: Path, tmp_path: Path) -> None:
+    mean = {**encoder(place, "recurrent", "none"), "layers": 0}
+    readers: dict[str, dict[str, object]] = {
+        "bert": {"model": str(place / "bert")},
+        "sru": encoder(place, "recurrent", "none"),
+        "whole": {**encoder(place, "recurrent", "text"), "alone": False},
+    }
+    for name, reader in readers.items():
+        run = settings(place, encoder=mean, reader=reader, rule={"constraint": "exactly:2"})
+        _, model = trained(run, tmp_path / name)
+        untrained = wm.Aligner("sentence", model.encoder).align_many(texts(run), wm.Exactly(2))
+        assert [one.alignment.links for one in model.predict(texts(run))] == [why.links for why in untrained]
+        torch.manual_seed(run.schedule.seed)
+        before = build(run, [*pairs_of(run, "train"), *pairs_of(run)]).state_dict()
+        after = model.state_dict()
+        assert any(not torch.equal(before[key], after[key]) for key in after if key.startswith("reader."))
+        card = (tmp_path / name / "model" / "README.md").read_text()
+        assert (IN_CONTEXT in card) is (name == "whole")
+        assert str(place) not in card
+
+
+@pytest.mark.parametrize(
+    ("task", "reader", "rule", "says"),
+    [
+        ("rank", {}, {}, "reader.* is for task = .classify"),
+        ("classify", {}, {"attention": "softmax"}, "reader.* goes with a constraint"),
+        ("classify", {"kind": "frozen", "context": "none"}, {}, "reader.* learns"),
+        ("classify", {"kind": "recurrent", "context": "none"}, {}, r"\[reader\] .*needs vectors"),
+        ("classify", {"kind": "recurrent", "context": "none", "vectors": "x", "layers": 0}, {}, "reader.* learns"),
+        ("classify", {"kind": "recurrent", "vectors": "x"}, {}, r"\[reader\] context = 'both'"),
+        ("classify", {"loud": True}, {}, "no setting 'loud'"),
+    ],
+)
+def test_readers_that_could_not_read_are_refused(
+    task: str, reader: dict[str, object], rule: dict[str, object], says: str, place: Path
+) -> None:
+    with pytest.raises(ValueError, match=says):
+        settings(place, task=task, reader=reader, rule=rule or {"constraint": "exactly:1"})
+
+
+def test_a_model_that_knows_and_a_head_that_starts_have_rates_of_their_own(place: Path, tmp_path: Path) -> None:
+    schedule: dict[str, object] = {"epochs": 1, "batch": 4, "rate": 0.02, "fine": 0.001}
+    run = settings(place, encoder=encoder(place, "fine-tuned", "both"), schedule=schedule)
+    torch.manual_seed(run.schedule.seed)
+    before = build(run, [*pairs_of(run, "train"), *pairs_of(run)]).state_dict()
+    after = trained(run, tmp_path / "run")[1].state_dict()
+    moved = {key: (after[key] - before[key]).abs().max().item() for key in after if key.endswith("weight")}
+    assert max(far for key, far in moved.items() if key.startswith("encoder.")) == pytest.approx(0.001, rel=0.01)
+    assert max(far for key, far in moved.items() if key.startswith("head.")) == pytest.approx(0.02, rel=0.01)
+
+
 def test_every_other_encoder_is_refused(place: Path) -> None:
     for kind, context in product(("frozen", "fine-tuned", "recurrent"), ("none", "text", "both")):
         if (kind, context) in POSSIBLE:

@@ -11,6 +11,7 @@ from whymatch.learning.settings import Settings, typed
 from whymatch.reproduction.tables import merged, place, read_table
 
 TABLE = """
+number = 3
 title = "A table"
 about = "Of pets."
 data = "pets"
@@ -66,6 +67,7 @@ def test_every_row_is_run_once_and_stands_beside_the_papers(clone: Path, capsys:
 
 
 CURVED = """
+number = 4
 title = "Labels"
 data = "pairs"
 curve = true

@@ -38,7 +38,7 @@ def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Class
     if settings.rarity:
         parts["rarity"] = Rarity.of_texts((text.text for text in texts_of(records)), settings.rarity)
     if settings.reader is not None:
-        parts["reader"] = Reader(learner(settings, settings.reader, vectors))
+        parts["reader"] = Reader(learner(settings, settings.reader, vectors), alone=settings.reader.alone)
     if settings.task == "rank":
         return Ranker(encoder, rule, cost, **parts)
     labels = sorted({str(record.label) for record in records if isinstance(record, Pair)})

@@ -7,7 +7,7 @@ from itertools import product
 from math import isfinite
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from whymatch.learning.fit import Schedule
 from whymatch.matching.costs import COSTS
@@ -34,6 +34,7 @@ class EncoderSettings:
     encoder is the mean of the word vectors, which does not learn.
     """
 
+    table: ClassVar[str] = "encoder"
     kind: Literal["frozen", "fine-tuned", "recurrent"] = "frozen"
     map: bool = True
     model: str | None = None
@@ -46,15 +47,15 @@ class EncoderSettings:
 
     def __post_init__(self) -> None:
         if self.hidden < 1 or self.layers < 0 or not (self.dropout is None or 0 <= self.dropout < 1):
-            raise ValueError("[encoder] hidden is 1 or more, layers 0 or more, dropout from 0 to below 1.")
+            raise ValueError(f"[{self.table}] hidden is 1 or more, layers 0 or more, dropout from 0 to below 1.")
         if self.kind == "recurrent":
-            unread(self, "encoder", ["model", "layer"], "kind = 'frozen' or 'fine-tuned'")
+            unread(self, self.table, ["model", "layer"], "kind = 'frozen' or 'fine-tuned'")
         else:
-            unread(self, "encoder", ["vectors", "hidden", "layers"], "kind = 'recurrent'")
+            unread(self, self.table, ["vectors", "hidden", "layers"], "kind = 'recurrent'")
         if self.context == "both" and self.kind != "fine-tuned":
-            raise ValueError("[encoder] context = 'both' goes with kind = 'fine-tuned'.")
+            raise ValueError(f"[{self.table}] context = 'both' goes with kind = 'fine-tuned'.")
         if self.kind != "frozen":
-            unread(self, "encoder", ["layer", "map"], "kind = 'frozen'")
+            unread(self, self.table, ["layer", "map"], "kind = 'frozen'")
 
     @property
     def learns(self) -> bool:
@@ -64,11 +65,26 @@ class EncoderSettings:
     def check(self, spans: str) -> None:
         """Raises where it cannot be built for spans of a kind."""
         if self.kind == "fine-tuned" and spans == "word" and self.context == "none":
-            raise ValueError("[encoder] words are read in context: give context = 'text' or 'both' to fine-tune.")
+            raise ValueError(f"[{self.table}] words are read in context: give context = 'text' or 'both' to fine-tune.")
         if self.layer is not None and spans != "word" and self.context == "none":
-            raise ValueError("[encoder] layer is for words, or spans with context = 'text'.")
+            raise ValueError(f"[{self.table}] layer is for words, or spans with context = 'text'.")
         if self.kind == "recurrent" and self.vectors is None:
-            raise ValueError('[encoder] kind = "recurrent" needs vectors: a file of word vectors.')
+            raise ValueError(f'[{self.table}] kind = "recurrent" needs vectors: a file of word vectors.')
+
+
+@dataclass(frozen=True)
+class ReaderSettings(EncoderSettings):
+    """A second encoder, whose vectors the head compares: it reads the linked spans `alone`, or in their texts."""
+
+    table: ClassVar[str] = "reader"
+    kind: Literal["frozen", "fine-tuned", "recurrent"] = "fine-tuned"
+    context: Literal["none", "text", "both"] = "both"
+    alone: bool = True
+
+    def check(self, spans: str) -> None:
+        super().check(spans)
+        if self.kind == "frozen" or not self.learns:
+            raise ValueError("[reader] learns: its kind is 'fine-tuned' or 'recurrent', of a layer or more.")
 
 
 @dataclass(frozen=True)
@@ -137,7 +153,7 @@ class Settings:
     hidden: int = 128
     dropout: float = 0.1
     encoder: EncoderSettings = field(default_factory=EncoderSettings)
-    reader: EncoderSettings | None = None
+    reader: ReaderSettings | None = None
     rule: RuleSettings = field(default_factory=lambda: RuleSettings(constraint="exactly:2"))
     loss: LossSettings = field(default_factory=LossSettings)
     schedule: Schedule = field(default_factory=Schedule)
@@ -178,8 +194,6 @@ class Settings:
         self.encoder.check(self.spans)
         if self.reader is not None:
             self.reader.check(self.spans)
-            if not self.reader.learns or self.reader.kind == "frozen":
-                raise ValueError("[reader] learns: its kind is 'fine-tuned' or 'recurrent'.")
             if not isinstance(rule, Transport):
                 raise ValueError("[reader] reads what is linked: it goes with a constraint, not with attention.")
             if self.encoder.kind == self.reader.kind == "recurrent" and self.encoder.vectors != self.reader.vectors:
@@ -233,8 +247,13 @@ def typed(kind: Any, values: Mapping[str, Any], where: str) -> Any:
         if name not in values and one.default is MISSING and one.default_factory is MISSING:
             raise ValueError(f"{where}: {name!r} is missing.")
     hints = get_type_hints(kind)
-    tables = {"rule": RuleSettings, "loss": LossSettings, "schedule": Schedule}
-    tables |= dict.fromkeys(("encoder", "reader"), EncoderSettings)
+    tables = {
+        "encoder": EncoderSettings,
+        "reader": ReaderSettings,
+        "rule": RuleSettings,
+        "loss": LossSettings,
+        "schedule": Schedule,
+    }
     ready = {}
     for key, value in values.items():
         if key in tables and kind is Settings:

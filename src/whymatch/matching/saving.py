@@ -71,7 +71,8 @@ def write(model: Matcher, folder: Path) -> None:
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     if isinstance(model, Classifier):
         config |= {"labels": model.labels, "hidden": model.head.of_left.out_features, "thresholds": model.thresholds}
-        config["reader"] = describe_encoder(model.reader.encoder) if model.reader else None
+        reader = model.reader
+        config["reader"] = {**describe_encoder(reader.encoder), "alone": reader.alone} if reader else None
     elif isinstance(model, Ranker):
         config["calibration"] = model.calibration
     else:
@@ -143,7 +144,8 @@ def from_pretrained(folder: str | Path, encoder: Encoder | None = None) -> Any:
         if config["kind"] == "classifier":
             labels, hidden = config["labels"], config["hidden"]
             if config.get("reader"):
-                parts["reader"] = Reader(build_encoder(folder / "reader", config["reader"], vectors, None))
+                second = build_encoder(folder / "reader", config["reader"], vectors, None)
+                parts["reader"] = Reader(second, alone=config["reader"]["alone"])
             model = Classifier(learner, rule, labels, cost, **parts, hidden=hidden)
             model.thresholds = {side: float(value) for side, value in config["thresholds"].items()}
         else:
