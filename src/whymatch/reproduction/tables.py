@@ -186,6 +186,7 @@ def run_row(
         model = from_pretrained(folder / "best")
         if isinstance(model.encoder, Projected):
             memory.share(model.encoder, settings)
+        watch.line("measuring on the test split")
         found = {"validation": run.validation, "results": evaluate(model, test)}
         if curved and isinstance(model, Classifier) and isinstance(model.rule, Attend):
             watch.line("accuracy by the share of tokens")
