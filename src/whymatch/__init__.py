@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from whymatch.matching.classifier import Classifier
     from whymatch.matching.costs import Cost
     from whymatch.matching.ranker import Ranker
+    from whymatch.matching.reader import Reader
     from whymatch.matching.rules import Attend, Transport
     from whymatch.search.index import Index
     from whymatch.text.document import Document
@@ -40,6 +41,7 @@ HOMES = {
     "Link": "matching.alignment",
     "Classifier": "matching.classifier",
     "Ranker": "matching.ranker",
+    "Reader": "matching.reader",
     "Index": "search.index",
     "Projected": "text.encoders.projected",
     "FineTuned": "text.encoders.finetuned",
@@ -92,6 +94,7 @@ __all__ = [
     "Precomputed",
     "Projected",
     "Ranker",
+    "Reader",
     "RecurrentEncoder",
     "SentenceEncoder",
     "Solution",

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.datasets.writing import corpus_folder
+from tests.datasets.test_prepare import eraser_folder
+from tests.datasets.writing import corpus_folder, read_rows
 from whymatch.cli import main
 from whymatch.datasets.catalog import NAMES
 
@@ -31,6 +32,23 @@ def test_prepare_prints_ours_beside_the_papers(tmp_path: Path, capsys: pytest.Ca
     assert f"In our layout: {out}" in capsys.readouterr().out
     assert main([*arguments, "--out", str(out)]) == 2
     assert "there already" in capsys.readouterr().err
+
+
+def test_prepare_writes_the_whole_query_too_where_it_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, out = eraser_folder(tmp_path / "from"), tmp_path / "out"
+    arguments = ["--from", str(source), "--query", "whole", "--out", str(out)]
+    assert main(["data", "prepare", "stackexchange", *arguments]) == 2
+    complaint = capsys.readouterr().err
+    assert "stackexchange has no queries of several parts: --query is for multirc and eraser." in complaint
+    assert complaint.count("\n") == 1
+    assert not out.exists()
+    assert main(["data", "prepare", "multirc", *arguments]) == 0
+    assert f"In our layout: {out}" in capsys.readouterr().out
+    assert {tuple(row["left"]) for row in read_rows(out / "test.jsonl")} == {
+        ("Who ran ?", "the dog", "Who ran ? the dog")
+    }
 
 
 def test_what_is_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

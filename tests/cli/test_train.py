@@ -119,6 +119,14 @@ def test_a_ranker_is_chosen_among_several_by_validation(
         ("[encoder]\nkind = 'recurent'", "frozen or fine-tuned or recurrent, got 'recurent'"),
         ("[rule]\nconstraint = 'up-to:1'", "give one above 0"),
         ("[loss]\nalpha = 5.0", "alpha between 0 and 1"),
+        *(
+            (f"{name} = -1", "neighbours, whole, novelty, rarity and refine are 0 or more")
+            for name in ("neighbours", "whole", "novelty", "rarity", "refine")
+        ),
+        ("neighbours = nan", "neighbours takes float"),
+        ("refine = 0.5", "refine takes int"),
+        ("[encoder]\nmap = 1", "map takes bool"),
+        ("[encoder]\nkind = 'fine-tuned'\nmap = false", "map is for kind = 'frozen'"),
     ],
 )
 def test_bad_settings_are_refused_before_any_work(

@@ -12,9 +12,12 @@ from tests.datasets.test_esnli import table
 from tests.datasets.writing import corpus_folder, read_rows, real, write, write_rows
 from whymatch.datasets.eraser import read_eraser
 from whymatch.datasets.folders import read_split
+from whymatch.datasets.pairs import with_whole
 from whymatch.datasets.prepare import Choices, prepare
 from whymatch.datasets.records import Pair, Query
 from whymatch.matching.alignment import Alignment
+from whymatch.text.document import Document, joined
+from whymatch.text.spans import Span
 
 SPLITS = ("train", "val", "test")
 
@@ -117,6 +120,49 @@ def test_erasers_folders_stay_and_are_counted(tmp_path: Path, name: str) -> None
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["statistics.json"]
 
 
+def test_the_whole_query_is_one_more_span_and_all_else_survives(tmp_path: Path) -> None:
+    source, out = eraser_folder(tmp_path / "from"), tmp_path / "out"
+    rows = read_rows(source / "val.jsonl")
+    write_rows(source / "val.jsonl", [rows[0], rows[1] | {"query": "The dog ran"}, rows[2] | {"evidences": []}])
+    found = prepare("multirc", [source], out, Choices(query="whole"))
+    assert {file.name for file in out.iterdir()} == {"statistics.json", *(f"{split}.jsonl" for split in SPLITS)}
+    assert found["documents in all"] == 1
+    for split in SPLITS:
+        before, after = (read_split(folder, split, "classify", "sentence") for folder in (source, out))
+        for one, other in zip(before, after, strict=True):
+            assert isinstance(one, Pair)
+            assert isinstance(other, Pair)
+            assert (other.id, other.label, other.left_rationale) == (one.id, one.label, None)
+            assert other.left.pieces[: len(one.left)] == one.left.pieces
+            assert other.right.pieces == one.right.pieces
+            assert marked(other) == marked(one)
+    three, alone, unmarked = read_split(out, "val", "classify", "sentence")
+    assert isinstance(three, Pair)
+    assert isinstance(alone, Pair)
+    assert isinstance(unmarked, Pair)
+    assert three.left.pieces == ["Who ran ?", "the dog", "Who ran ? the dog"]
+    assert marked(three) == ["The dog ran away ."]
+    assert alone.left.pieces == ["The dog ran"]
+    assert unmarked.right_rationale == ()
+
+
+def marked(pair: Pair) -> list[str]:
+    return [pair.right[span] for span in pair.right_rationale or ()]
+
+
+def test_marks_of_both_sides_stay_with_their_spans() -> None:
+    left, right = joined(["one", "two"]), Document("a b c  d", (Span(0, 1), Span(2, 5), Span(7, 8)))
+    marks = (Span(4, 7),), (Span(3, 4), Span(7, 8))  # inside a span, and a whole one
+    pair = with_whole(Pair("x", left, right, "yes", *marks))
+    assert pair.left.pieces == ["one", "two", "one two"]
+    assert [pair.left[span] for span in pair.left_rationale or ()] == ["two"]
+    assert marked(pair) == ["b c", "d"]
+    nobody_asked = with_whole(Pair("x", left, right, "yes"))
+    assert (nobody_asked.left_rationale, nobody_asked.right_rationale) == (None, None)
+    nothing = with_whole(Pair("x", joined([]), right, "yes"))
+    assert nothing.left.pieces == []
+
+
 def scored(predictions: Path, folder: Path, split: str) -> float:
     """Token F1 as ERASER's scorer has it, from the files alone: instances are (annotation, document, token)."""
     gold = {
@@ -191,6 +237,10 @@ def test_what_is_there_is_never_overwritten(tmp_path: Path) -> None:
         ("multirc", Choices(), "not ERASER's layout"),
         ("multirc", Choices(hard=True), "has labels"),
         ("stackexchange", Choices(negatives=0), "1 or more"),
+        *(
+            (name, Choices(query="whole"), f"{name} has no queries of several parts: --query is for multirc and eraser")
+            for name in ("stackexchange", "multinews", "esnli")
+        ),
     ],
 )
 def test_what_cannot_be_prepared_is_said(tmp_path: Path, name: str, choices: Choices, said: str) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -65,10 +66,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def settings(place: Path, *, task: str = "classify", spans: str = "sentence", **tables: dict[str, object]) -> Settings:
+def settings(
+    place: Path, *more: str, task: str = "classify", spans: str = "sentence", **tables: dict[str, object]
+) -> Settings:
     """What a file of settings says: one run."""
     lines = [f'task = "{task}"', f'data = "{place / ("pairs" if task == "classify" else "queries")}"']
-    lines += [f'spans = "{spans}"', "dropout = 0.0", "hidden = 8"]
+    lines += [f'spans = "{spans}"', "dropout = 0.0", "hidden = 8", *more]
     tables = {"schedule": {"epochs": 1, "batch": 4, "rate": 0.01}, **tables}
     for name, values in tables.items():
         lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
@@ -151,6 +154,100 @@ def test_impossible_encoders_are_refused_in_words(more: dict[str, object], says:
     values = {key: value for key, value in more.items() if key != "spans"}
     with pytest.raises(ValueError, match=says):
         settings(place, spans=spans, encoder=values)
+
+
+def test_a_ranker_that_could_learn_nothing_is_refused(place: Path) -> None:
+    unmapped = {**encoder(place, "frozen", "none"), "map": False}
+    with pytest.raises(ValueError, match=r"Without \[encoder\] map or refine, a ranker has nothing to learn"):
+        settings(place, task="rank", encoder=unmapped)
+    with pytest.raises(ValueError, match="novelty prefers what two texts do not share"):
+        settings(place, "refine = 4", "novelty = 0.5", task="rank", encoder=unmapped)
+    with pytest.raises(ValueError, match="alpha supervises costs that can learn"):
+        settings(place, encoder=unmapped, loss={"alpha": 0.2})
+    settings(place, "refine = 4", task="rank", encoder=unmapped)
+    settings(place, encoder=unmapped)
+
+
+@pytest.mark.parametrize("task", ["classify", "rank"])
+def test_without_a_map_vectors_stay_as_they_are(task: str, place: Path, tmp_path: Path) -> None:
+    novelty = 0.3 if task == "classify" else 0.0
+    more = "refine = 4", "neighbours = 0.2", "whole = 0.1", f"novelty = {novelty}", "rarity = 0.2"
+    run = settings(place, *more, task=task, encoder={**encoder(place, "frozen", "none"), "map": False})
+    _, model = trained(run, tmp_path / "run")
+    assert torch.equal(model.encoder.map.weight, torch.eye(model.encoder.size))
+    assert model.cost.mixes == (0.2, 0.1)
+    assert (model.refinement.hidden, model.refinement.novelty, model.rarity.weight) == (4, novelty, 0.2)
+    assert any(weight.any() for weight in model.refinement.network[-1].parameters())
+
+
+def test_models_of_the_same_name_do_not_share_vectors(place: Path, tmp_path: Path) -> None:
+    from transformers import BertModel
+
+    other = place / "other" / "bert"
+    shutil.copytree(place / "bert", other)
+    network = BertModel.from_pretrained(other)
+    torch.manual_seed(1)
+    for weight in network.parameters():
+        torch.nn.init.normal_(weight)
+    network.save_pretrained(other)
+    runs = [settings(place, encoder={"model": str(folder)}) for folder in (place / "bert", other)]
+    train(runs, tmp_path / "both", watch=QUIET)
+    train(runs[1:], tmp_path / "alone", watch=QUIET)
+    found, expected = (
+        wm.Classifier.from_pretrained(tmp_path / name / "best").state_dict() for name in ("both/run-1", "alone")
+    )
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+def test_a_reader_learns_by_labels_and_the_links_stay(place: Path, tmp_path: Path) -> None:
+    mean = {**encoder(place, "recurrent", "none"), "layers": 0}
+    readers: dict[str, dict[str, object]] = {
+        "bert": {"model": str(place / "bert")},
+        "sru": encoder(place, "recurrent", "none"),
+        "whole": {**encoder(place, "recurrent", "text"), "alone": False},
+    }
+    for name, reader in readers.items():
+        run = settings(place, encoder=mean, reader=reader, rule={"constraint": "exactly:2"})
+        _, model = trained(run, tmp_path / name)
+        untrained = wm.Aligner("sentence", model.encoder).align_many(texts(run), wm.Exactly(2))
+        assert [one.alignment.links for one in model.predict(texts(run))] == [why.links for why in untrained]
+        torch.manual_seed(run.schedule.seed)
+        before = build(run, [*pairs_of(run, "train"), *pairs_of(run)]).state_dict()
+        after = model.state_dict()
+        assert any(not torch.equal(before[key], after[key]) for key in after if key.startswith("reader."))
+        card = (tmp_path / name / "model" / "README.md").read_text()
+        assert (IN_CONTEXT in card) is (name == "whole")
+        assert str(place) not in card
+
+
+@pytest.mark.parametrize(
+    ("task", "reader", "rule", "says"),
+    [
+        ("rank", {}, {}, "reader.* is for task = .classify"),
+        ("classify", {}, {"attention": "softmax"}, "reader.* goes with a constraint"),
+        ("classify", {"kind": "frozen", "context": "none"}, {}, "reader.* learns"),
+        ("classify", {"kind": "recurrent", "context": "none"}, {}, r"\[reader\] .*needs vectors"),
+        ("classify", {"kind": "recurrent", "context": "none", "vectors": "x", "layers": 0}, {}, "reader.* learns"),
+        ("classify", {"kind": "recurrent", "vectors": "x"}, {}, r"\[reader\] context = 'both'"),
+        ("classify", {"loud": True}, {}, "no setting 'loud'"),
+    ],
+)
+def test_readers_that_could_not_read_are_refused(
+    task: str, reader: dict[str, object], rule: dict[str, object], says: str, place: Path
+) -> None:
+    with pytest.raises(ValueError, match=says):
+        settings(place, task=task, reader=reader, rule=rule or {"constraint": "exactly:1"})
+
+
+def test_a_model_that_knows_and_a_head_that_starts_have_rates_of_their_own(place: Path, tmp_path: Path) -> None:
+    schedule: dict[str, object] = {"epochs": 1, "batch": 4, "rate": 0.02, "fine": 0.001}
+    run = settings(place, encoder=encoder(place, "fine-tuned", "both"), schedule=schedule)
+    torch.manual_seed(run.schedule.seed)
+    before = build(run, [*pairs_of(run, "train"), *pairs_of(run)]).state_dict()
+    after = trained(run, tmp_path / "run")[1].state_dict()
+    moved = {key: (after[key] - before[key]).abs().max().item() for key in after if key.endswith("weight")}
+    assert max(far for key, far in moved.items() if key.startswith("encoder.")) == pytest.approx(0.001, rel=0.01)
+    assert max(far for key, far in moved.items() if key.startswith("head.")) == pytest.approx(0.02, rel=0.01)
 
 
 def test_every_other_encoder_is_refused(place: Path) -> None:

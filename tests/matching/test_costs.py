@@ -2,10 +2,15 @@
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
+import whymatch as wm
 from whymatch.matching.costs import (
     Cost,
+    blended,
+    calibrated,
     cosine_distance,
     dot,
     euclidean,
@@ -88,3 +93,83 @@ def test_vectors_that_do_not_fit_are_refused() -> None:
         cosine_distance(torch.rand(2, 3), torch.rand(2, 4))
     with pytest.raises(ValueError, match="same d"):
         cosine_distance(torch.rand(3), torch.rand(3))
+
+
+MIXES = [(0.5, 0.0), (0.0, 0.7), (0.3, 0.4)]
+
+
+def by_hand(texts: torch.Tensor, neighbours: float, whole: float) -> torch.Tensor:
+    """The vectors of one text with those around them mixed in, one after another."""
+    rows = []
+    for number in range(len(texts)):
+        row = texts[number] + whole * sum(texts) / len(texts)
+        for beside in (number - 1, number + 1):
+            if 0 <= beside < len(texts):
+                row = row + neighbours * texts[beside]
+        rows.append(row)
+    return torch.stack(rows) if rows else texts
+
+
+@pytest.mark.parametrize("cost", [*ALL, calibrated()], ids=lambda cost: cost.name)
+def test_nothing_mixed_in_is_the_same_cost(cost: Cost) -> None:
+    assert blended(cost) is cost
+    assert blended(cost, neighbours=0.0, whole=0.0) is cost
+
+
+@pytest.mark.parametrize("cost", [*ALL, calibrated()], ids=lambda cost: cost.name)
+@given(n=st.integers(0, 6), m=st.integers(0, 6), mix=st.tuples(st.floats(0, 2), st.floats(0, 2)))
+def test_a_blended_cost_is_that_of_vectors_mixed_one_by_one(
+    cost: Cost, n: int, m: int, mix: tuple[float, float]
+) -> None:
+    left, right = vectors(n, 4), vectors(m, 4, seed=1)
+    found = blended(cost, *mix)(left, right)
+    assert found.shape == (n, m)
+    torch.testing.assert_close(found, cost(by_hand(left, *mix), by_hand(right, *mix)))
+
+
+@pytest.mark.parametrize("mix", MIXES, ids=str)
+@pytest.mark.parametrize("cost", ALL, ids=lambda cost: cost.name)
+def test_zeros_behind_a_text_and_other_pairs_change_nothing(cost: Cost, mix: tuple[float, float]) -> None:
+    left, right, sizes = vectors(4, 6, 5), vectors(4, 7, 5, seed=1), [(6, 7), (2, 3), (1, 7), (4, 1)]
+    for b, (n, m) in enumerate(sizes):
+        left[b, n:], right[b, m:] = 0, 0
+    together = blended(cost, *mix)(left, right)
+    for b, (n, m) in enumerate(sizes):
+        alone = blended(cost, *mix)(left[b, :n], right[b, :m])
+        torch.testing.assert_close(together[b, :n, :m], alone, atol=1e-12, rtol=1e-12)
+        torch.testing.assert_close(blended(cost, *mix)(right[b, :m], left[b, :n]).mT, alone)
+
+
+@pytest.mark.parametrize("cost", ALL, ids=lambda cost: cost.name)
+def test_a_text_of_one_span_has_no_neighbours(cost: Cost) -> None:
+    left, right = vectors(1, 5), vectors(1, 5, seed=1)
+    assert torch.equal(blended(cost, neighbours=0.8)(left, right), cost(left, right))
+    only_left = blended(cost, neighbours=0.8)(left, vectors(4, 5, seed=1))
+    torch.testing.assert_close(only_left, cost(left, by_hand(vectors(4, 5, seed=1), 0.8, 0.0)))
+
+
+@pytest.mark.parametrize("mix", MIXES, ids=str)
+def test_gradients_reach_what_was_mixed_in(mix: tuple[float, float]) -> None:
+    left, right = vectors(3, 4).requires_grad_(), vectors(2, 4, seed=1).requires_grad_()
+    assert torch.autograd.gradcheck(blended(cosine_distance, *mix), (left, right))
+    (gradient,) = torch.autograd.grad(blended(cosine_distance, *mix)(left, right)[0].sum(), left)
+    assert gradient[1].any()
+
+
+@pytest.mark.parametrize("mix", MIXES, ids=str)
+def test_a_blended_cost_says_so_wherever_it_is_used(mix: tuple[float, float]) -> None:
+    cost = blended(cosine_distance, *mix)
+    assert ("neighbours (" in cost.name, "the whole text (" in cost.name) == (mix[0] > 0, mix[1] > 0)
+    assert all(f"({value:g})" in cost.name for value in mix if value)
+    assert (cost.neutral, cost.least, cost.mixes) == (1.0, 0.0, mix)
+    names = [f"piece {number}" for number in range(9)]
+    encoder = wm.Precomputed(dict(zip(names, vectors(9, 6), strict=True)))
+    plain, mixed = (wm.Aligner("line", encoder, some) for some in (cosine_distance, cost))
+    assert (plain.contextual, mixed.contextual) == (False, True)
+    why = mixed.align(names[:4], names[4:], wm.Exactly(2))
+    assert why.cost == cost.name
+    checked = why.verify()
+    assert checked.contextual
+    assert not checked.score_holds
+    assert "The costs look at the deleted text too." in str(checked)
+    assert plain.align(names[:4], names[4:], wm.Exactly(2)).verify().holds

@@ -93,3 +93,50 @@ def test_in_bfloat16_it_predicts_and_learns(rule: Transport | Attend) -> None:
     with torch.autocast("cpu", torch.bfloat16):
         for mode in (True, False):
             torch.testing.assert_close(head.train(mode)(left, right, weights).float(), expected, atol=0.05, rtol=0.05)
+
+
+@pytest.mark.parametrize("mode", [True, False])
+@pytest.mark.parametrize("learned", [True, False])
+def test_of_vectors_it_reads_the_direction_alone(mode: bool, learned: bool) -> None:
+    left, right, sizes = problem()
+    weights = Transport(wm.Exactly(2)).weights(cosine_distance(left, right), sizes).requires_grad_(learned)
+    head = Head(8, 3, dropout=0.0).train(mode)
+    expected = head(left, right, weights)
+    scales = torch.logspace(-6, 6, 15)
+    for x, y in ((left * 1e3, right), (left, right * 1e-3), (left * scales[:5, None], right * scales[-7:, None])):
+        torch.testing.assert_close(head(x, y, weights), expected)
+    assert not torch.allclose(head(-left, right, weights), expected)
+
+
+@pytest.mark.parametrize("rule", [Transport(wm.Exactly(2)), Transport(wm.Balanced()), Attend()], ids=str)
+def test_weights_that_do_not_learn_are_gathered_in_training_too(rule: Rule) -> None:
+    left, right, sizes = problem()
+    weights = rule.weights(cosine_distance(left, right), sizes)
+    head = Head(8, 3, dropout=0.0)
+    assert not weights.requires_grad
+    assert torch.equal(head.train()(left, right, weights), head.eval()(left, right, weights))
+    x, y = left.clone().requires_grad_(), right.clone().requires_grad_()
+    found, expected = (
+        torch.autograd.grad(head.decide(gather(x, y, weights)).square().sum(), [x, y, *head.parameters()])
+        for gather in (head.gathered, head.dense)
+    )
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+    linked = torch.cat([weights.sum(dim=2) > 0, weights.sum(dim=1) > 0], dim=1)
+    assert not torch.cat(found[:2], dim=1)[~linked].any()
+    blank = left.masked_fill((weights.sum(dim=2) == 0)[..., None], torch.nan)
+    assert torch.equal(head.train()(blank, right, weights), head.eval()(left, right, weights))
+
+
+def test_weights_that_learn_have_a_gradient_for_every_pair() -> None:
+    left, right, sizes = problem()
+    weights = Transport(wm.Exactly(2)).weights(cosine_distance(left, right), sizes).requires_grad_()
+    head = Head(8, 3, dropout=0.0).train()
+    (gradient,) = torch.autograd.grad(head(left, right, weights)[:, 0].sum(), weights)
+    assert (weights == 0).any()
+    assert (gradient != 0).all()
+    for b, i, j in [(0, 0, 0), (1, 1, 4), (2, 3, 0)]:  # as a small step along it shows
+        moved = weights.detach().clone()
+        moved[b, i, j] += 1e-2
+        rise = (head(left, right, moved) - head(left, right, weights))[b, 0].item()
+        assert rise == pytest.approx(1e-2 * gradient[b, i, j].item(), abs=2e-4)

@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.nn.utils.rnn import pad_sequence
 
 import whymatch as wm
-from whymatch.matching.costs import calibrated
+from whymatch.matching.costs import blended, calibrated, cosine_distance, dot
+from whymatch.matching.model import padded
 from whymatch.text.vectors import WordVectors
 
 TWO_LINKS = wm.Transport(wm.Exactly(2))
@@ -180,3 +184,58 @@ def test_the_links_that_are_shown_are_those_that_were_used() -> None:
 def test_a_constraint_that_can_link_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="links nothing"):
         wm.Ranker(wm.Projected(VECTORS, 6), wm.UpTo(1))
+
+
+@given(
+    lengths=st.lists(st.integers(0, 5), min_size=1, max_size=6),
+    places=st.lists(st.integers(0, 5), min_size=1, max_size=9),
+    size=st.integers(1, 4),
+)
+def test_padding_is_torchs_own_in_values_and_in_gradients(lengths: list[int], places: list[int], size: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    texts = [torch.randn(length, size, generator=generator, requires_grad=True) for length in lengths]
+    sequences = [texts[place % len(texts)] for place in places]  # a text may be in several pairs
+    found, expected = padded(sequences), pad_sequence(sequences, batch_first=True)
+    assert torch.equal(found, expected)
+    pull = torch.randn(found.shape, generator=generator)
+    ours, theirs = (torch.autograd.grad((some * pull).sum(), texts, allow_unused=True) for some in (found, expected))
+    for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        rows = [row for row, at in enumerate(places) if at % len(texts) == place]
+        if not rows:
+            assert one is other is None
+            continue
+        torch.testing.assert_close(one, other)
+        torch.testing.assert_close(one, sum(pull[row, : lengths[place]] for row in rows))
+
+
+def test_a_text_in_several_pairs_gets_the_gradients_of_all() -> None:
+    model = ranker()
+    pairs = [(why.left, why.right) for why in model.aligner.align_many(PAIRS, wm.Exactly(1))]
+    left, right = pairs[0]
+    pairs = [(left, right), (left, pairs[2][1]), (right, left)]
+    (together,) = torch.autograd.grad(model(pairs).score.sum(), [*model.parameters()])
+    alone = [torch.autograd.grad(model([pair]).score.sum(), [*model.parameters()])[0] for pair in pairs]
+    torch.testing.assert_close(together, sum(alone))
+
+
+@pytest.mark.parametrize("mix", [(0.5, 0.0), (0.0, 0.7), (0.3, 0.4)], ids=str)
+@pytest.mark.parametrize("cost", [cosine_distance, dot], ids=lambda cost: cost.name)
+def test_a_model_comes_back_with_what_its_costs_mix_in(cost: wm.Cost, mix: tuple[float, float], tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    encoder = wm.Projected(VECTORS, 6)
+    model = wm.Classifier(encoder, TWO_LINKS, ["no", "yes"], blended(cost, *mix), split="line").eval()
+    model.save_pretrained(tmp_path)
+    again = wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)
+    assert again.cost == model.cost
+    assert again.cost.mixes == mix
+    found = again.predict(PAIRS)
+    assert [one.probabilities for one in found] == [one.probabilities for one in model.predict(PAIRS)]
+    documents = [(one.alignment.left, one.alignment.right) for one in found if one.alignment]
+    with torch.no_grad():
+        logits, matched = again.logits(documents)
+    learned = torch.tensor([[*one.probabilities.values()] for one in found])
+    torch.testing.assert_close(learned, logits.softmax(dim=1), atol=1e-5, rtol=1e-5)
+    for number, some in enumerate(again.aligner.costs(documents)):
+        torch.testing.assert_close(matched.cost[number, : len(some), : some.shape[1]], some.float())
+    with pytest.raises(ValueError, match="a cost of your own"):
+        wm.Ranker(encoder, wm.Exactly(1), blended(blended(cost, *mix), 0.1)).save_pretrained(tmp_path)

@@ -11,6 +11,7 @@ from whymatch.learning.settings import Settings, typed
 from whymatch.reproduction.tables import merged, place, read_table
 
 TABLE = """
+number = 3
 title = "A table"
 about = "Of pets."
 data = "pets"
@@ -66,6 +67,7 @@ def test_every_row_is_run_once_and_stands_beside_the_papers(clone: Path, capsys:
 
 
 CURVED = """
+number = 4
 title = "Labels"
 data = "pairs"
 curve = true
@@ -111,6 +113,22 @@ def test_a_run_with_other_settings_is_run_again(clone: Path, capsys: pytest.Capt
     assert json.loads(file.read_text())["settings"]["spans"] == "word"
 
 
+def test_a_row_that_asks_for_a_gpu_is_run_without_one_if_it_is_named(
+    clone: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    table = clone / "experiments" / "pets.toml"
+    table.write_text(table.read_text().replace("trained = false", "trained = false\ngpu = true"))
+    file = clone / "experiments" / "results" / "pets" / "untrained-whole-0.json"
+    assert main(["reproduce", "pets", "--data", "data"]) == 0
+    assert "no GPU here" in capsys.readouterr().err
+    assert not file.exists()
+    assert main(["reproduce", "pets", "--data", "data", "--rows", "untrained"]) == 0
+    assert file.exists()
+    assert main(["reproduce", "pets", "--data", "data", "--rows", "nosuch"]) == 2
+    assert "No row of pets" in capsys.readouterr().err
+
+
 def test_a_run_that_was_broken_off_goes_on_from_its_checkpoint(
     clone: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +143,7 @@ def test_a_run_that_was_broken_off_goes_on_from_its_checkpoint(
     assert "epoch 1" in capsys.readouterr().err
     runs = clone / "experiments" / "runs" / "pets"
     assert len(list(runs.iterdir())) == 1
+    assert len(list((runs.parent / "vectors").iterdir())) == 1  # and nothing has to be encoded again
     assert main(row) == 0
     assert "epoch 1, step" not in capsys.readouterr().err  # it was trained already
     assert not list(runs.iterdir())

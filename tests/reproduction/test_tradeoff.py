@@ -72,11 +72,9 @@ def test_a_model_without_attention_has_no_curve() -> None:
         curve(attending, [])
 
 
-def test_a_threshold_is_written_and_files_without_one_are_read() -> None:
+def test_a_threshold_is_written_and_read() -> None:
     rule = wm.Attend(0.5, "sparsemax", threshold=2.0)
     assert build_rule(describe_rule(rule)) == rule
-    older = {"kind": "attend", "temperature": 0.5, "normaliser": "sparsemax", "active_only": False}
-    assert build_rule(older) == wm.Attend(0.5, "sparsemax")
     with pytest.raises(ValueError, match="threshold"):
         wm.Attend(threshold=-1)
 

@@ -40,12 +40,15 @@ def run(settings: argparse.Namespace) -> None:
     files = {file.stem: file for file in sorted(TABLES.glob("*.toml"))}
     if settings.what not in (*OTHERS, *files):
         known = ", ".join([*OTHERS, *files])
-        hint = "" if files else " Tables are run in a clone of the repository, which has an experiments folder."
-        raise ValueError(f"There is no {settings.what!r} to reproduce: {known}.{hint}")
+        raise ValueError(f"There is no {settings.what!r} to reproduce: {known}.")
+    if settings.what in OTHERS and (settings.rows or settings.seeds != 1):
+        raise ValueError(f"--rows and --seeds are for tables: {', '.join(files)}.")
     if settings.out is not None and settings.what not in OUT:
         raise ValueError(f"--out is for {', '.join(OUT)}; what {settings.what} measures is kept in {RESULTS}.")
     if settings.model is not None and settings.what != "examples":
         raise ValueError("--model is for examples.")
+    if not files and settings.what not in ("heatmap", "examples"):
+        raise ValueError("Tables and figures are reproduced in a clone of the repository, which has experiments/.")
     settings.out = settings.out or OUT.get(settings.what)
     OTHERS.get(settings.what, table)(settings)
 

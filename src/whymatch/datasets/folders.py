@@ -16,13 +16,16 @@ def read_split(folder: str | Path, split: str, task: Literal["rank", "classify"]
     ERASER's documents have a sentence a line, so that sentences are lines there.
     """
     folder = Path(folder)
-    files = sorted(folder.glob(f"{split}.jsonl*"))
-    return [*read_once(folder, split, task, spans, tuple(file.stat().st_mtime_ns for file in files))]
+    files = sorted([*folder.glob(f"{split}.jsonl*"), *folder.glob("docs*")])
+    found = [file.stat() for file in files]
+    return [*read_once(folder, split, task, spans, tuple((one.st_mtime_ns, one.st_size) for one in found))]
 
 
 @lru_cache(maxsize=6)
-def read_once(folder: Path, split: str, task: str, spans: str, changed: tuple[int, ...]) -> tuple[Pair | Query, ...]:
-    """The records of a split, which several runs of one table read; `changed` is when its files did."""
+def read_once(
+    folder: Path, split: str, task: str, spans: str, changed: tuple[tuple[int, int], ...]
+) -> tuple[Pair | Query, ...]:
+    """The records of a split, which several runs of one table read; `changed` is when its files did, and their size."""
     split_text = splitter(spans)
     if task == "rank":
         return (*read_queries(folder, split, split_text),)

@@ -12,8 +12,8 @@ from whymatch.datasets.files import find
 from whymatch.datasets.records import Pair
 from whymatch.datasets.splits import split_whole
 from whymatch.datasets.statistics import PairTally
-from whymatch.text.document import joined
-from whymatch.text.spans import overlaps
+from whymatch.text.document import Document, joined
+from whymatch.text.spans import Span, overlaps
 
 QuerySpans: TypeAlias = Literal["parts", "whole"]
 SPLITS = ("train", "val", "test")
@@ -58,12 +58,23 @@ def eraser(folder: Path, query: QuerySpans = "parts") -> Conversion:
 
 def with_whole(pair: Pair) -> Pair:
     """The pair with all spans of its left text, put together, as one more span."""
-    right = joined(pair.right.pieces)
-    marked = {number for some in overlaps(pair.right.spans, pair.right_rationale or ()) for number in some}
-    marks = None if pair.right_rationale is None else tuple(right.spans[number] for number in sorted(marked))
     pieces = pair.left.pieces
-    left = joined([*pieces, " ".join(pieces)] if len(pieces) > 1 else pieces)
-    return Pair(pair.id, left, right, pair.label, right_rationale=marks)
+    left, right = joined([*pieces, " ".join(pieces)] if len(pieces) > 1 else pieces), joined(pair.right.pieces)
+    marks = (
+        marked_again(before, rationale, after)
+        for before, rationale, after in (
+            (pair.left, pair.left_rationale, left),
+            (pair.right, pair.right_rationale, right),
+        )
+    )
+    return Pair(pair.id, left, right, pair.label, *marks)
+
+
+def marked_again(before: Document, marks: Sequence[Span] | None, after: Document) -> tuple[Span, ...] | None:
+    """The spans of a text that have the numbers of those that were marked in another."""
+    if marks is None:
+        return None
+    return tuple(after.spans[number] for number in sorted({n for some in overlaps(before.spans, marks) for n in some}))
 
 
 def esnli(folders: Sequence[Path], annotation: Annotation, seed: int) -> Conversion:

@@ -8,11 +8,12 @@ from torch import nn
 
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
-from whymatch.learning.settings import Settings
+from whymatch.learning.settings import EncoderSettings, Settings
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.costs import COSTS, blended
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rarity import Rarity
+from whymatch.matching.reader import Reader
 from whymatch.matching.refinement import Refinement
 from whymatch.text.document import Document
 from whymatch.text.encoders.context import InContext
@@ -23,27 +24,36 @@ from whymatch.text.encoders.recurrent import RecurrentEncoder
 from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.text.encoders.word import WordEncoder
 from whymatch.text.spans import words
-from whymatch.text.vectors import read_vectors
+from whymatch.text.vectors import WordVectors, read_vectors
 
 
 def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Classifier:
     """A model with the labels of the records that it is trained on and chosen by."""
-    encoder = recurrent(settings, records) if settings.encoder.kind == "recurrent" else pretrained(settings)
+    vectors = word_vectors(settings, records)
+    encoder = learner(settings, settings.encoder, vectors)
     rule, cost = settings.rule.build(), blended(COSTS[settings.cost], settings.neighbours, settings.whole)
     parts: dict[str, Any] = {"split": settings.spans}
     if settings.refine or settings.novelty:
         parts["refinement"] = Refinement(settings.refine, settings.novelty)
     if settings.rarity:
         parts["rarity"] = Rarity.of_texts((text.text for text in texts_of(records)), settings.rarity)
+    if settings.reader is not None:
+        parts["reader"] = Reader(learner(settings, settings.reader, vectors), alone=settings.reader.alone)
     if settings.task == "rank":
         return Ranker(encoder, rule, cost, **parts)
     labels = sorted({str(record.label) for record in records if isinstance(record, Pair)})
     return Classifier(encoder, rule, labels, cost, **parts, hidden=settings.hidden, dropout=settings.dropout)
 
 
-def pretrained(settings: Settings) -> Any:
-    """An encoder that starts from a model, frozen under a map or fine-tuned."""
-    chosen = settings.encoder
+def learner(settings: Settings, chosen: EncoderSettings, vectors: WordVectors | None) -> Any:
+    """An encoder that starts from a model, frozen under a map or fine-tuned, or from word vectors."""
+    if chosen.kind == "recurrent":
+        assert vectors is not None
+        in_context = settings.spans == "word" or chosen.context == "text"
+        dropout, seed = chosen.dropout or 0.0, settings.schedule.seed
+        return RecurrentEncoder(
+            vectors, chosen.hidden, chosen.layers, in_context=in_context, dropout=dropout, seed=seed
+        )
     model = chosen.model or MINILM
     if chosen.kind == "fine-tuned":
         alone = chosen.context == "none"
@@ -61,28 +71,28 @@ def pretrained(settings: Settings) -> Any:
 
 def check_parts(settings: Settings) -> None:
     """Raises where the model or the vectors that a run starts from are not there."""
-    if settings.encoder.kind != "recurrent":
-        locate(settings.encoder.model or MINILM)
-    elif not Path(str(settings.encoder.vectors)).exists():
-        raise ValueError(f"There are no vectors at {settings.encoder.vectors}.")
+    for chosen in parts_of(settings):
+        if chosen.kind != "recurrent":
+            locate(chosen.model or MINILM)
+        elif not Path(str(chosen.vectors)).exists():
+            raise ValueError(f"There are no vectors at {chosen.vectors}.")
 
 
-def recurrent(settings: Settings, records: Sequence[Pair | Query]) -> RecurrentEncoder:
-    """The paper's encoder, with the vectors of the words that the data set has, those of its test split included."""
-    chosen = settings.encoder
-    assert chosen.vectors is not None
+def parts_of(settings: Settings) -> list[EncoderSettings]:
+    """The encoder, and the reader where there is one."""
+    return [settings.encoder, *([settings.reader] if settings.reader else [])]
+
+
+def word_vectors(settings: Settings, records: Sequence[Pair | Query]) -> WordVectors | None:
+    """The vectors of the words that the data set has, those of its test split included, if an encoder reads them."""
+    files = [chosen.vectors for chosen in parts_of(settings) if chosen.vectors is not None]
+    if not files:
+        return None
     test: list[Pair | Query] = []
     if any(Path(settings.data).glob("test.jsonl*")):
         test = read_split(settings.data, "test", settings.task, settings.spans)
     known = {text.text[a:b] for text in texts_of([*records, *test]) for a, b in words(text.text)}
-    return RecurrentEncoder(
-        read_vectors(chosen.vectors, keep=known),
-        chosen.hidden,
-        chosen.layers,
-        in_context=settings.spans == "word" or chosen.context == "text",
-        dropout=chosen.dropout or 0.0,
-        seed=settings.schedule.seed,
-    )
+    return read_vectors(files[0], keep=known)
 
 
 def texts_of(records: Iterable[Pair | Query]) -> list[Document]:

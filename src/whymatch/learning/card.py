@@ -50,16 +50,19 @@ def card(folder: Path, evaluations: Sequence[Mapping[str, Any]]) -> str:
     kind, rule, encoder = config["kind"], config["rule"], config["encoder"]
     by_transport = rule["kind"] == "transport"
     method = in_words({**rule, "by_default": False}) if by_transport else f"{rule['normaliser']} attention"
-    faithful = IN_CONTEXT if config["contextual"] else ALONE
+    reader = config.get("reader")
+    faithful = IN_CONTEXT if (not reader["alone"] if reader else config["contextual"]) else ALONE
+    names = [encoder_of(some) for some in (encoder, reader) if some]
     lines = [
         "---", "library_name: whymatch", "---", "",
         f"# A {kind} of texts, with reasons", "",
         f"It aligns two texts by {method}. {faithful if by_transport else ATTENDS}", "",
         "```python", "import whymatch as wm", "",
         f'model = wm.{kind.title()}.from_pretrained("{folder.name}")', "```", "",
-        f"Encoder: {encoder_of(encoder)}.",
-        *(["", KNOWS] if MINILM in encoder_of(encoder) else []),
-        *(["", VOCABULARY] if encoder["kind"] == "recurrent" else []),
+        f"Encoder: {names[0]}.",
+        *(["", f"The linked spans are read by a second model: {names[1]}."] if reader else []),
+        *(["", KNOWS] if any(MINILM in name for name in names) else []),
+        *(["", VOCABULARY] if "recurrent" in (encoder["kind"], (reader or encoder)["kind"]) else []),
     ]  # fmt: skip
     for one in evaluations:
         lines += ["", f"## On {one['data']}, {one['split']}", "", "| | | 95% interval |", "|---|---|---|"]
@@ -71,7 +74,7 @@ def card(folder: Path, evaluations: Sequence[Mapping[str, Any]]) -> str:
 
 def encoder_of(values: Mapping[str, Any]) -> str:
     base = values.get("base", values)
-    return base.get("name") or f"{base['model']}, frozen, with a linear map"
+    return base.get("name") or f"{base['model']}, frozen{', with a linear map' * values.get('learned', False)}"
 
 
 def rows(results: Mapping[str, Any]) -> list[tuple[str, str, str]]:

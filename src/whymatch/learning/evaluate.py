@@ -39,7 +39,7 @@ def evaluate(
     with torch.no_grad():
         if isinstance(model, Ranker):
             if deletions:
-                raise ValueError("Deletions are measured for classifiers: a ranker's score is that of its links alone.")
+                raise ValueError("Deletions are measured for classifiers: a ranker's score is the sum over its links.")
             return evaluate_ranker(model, records, progress)
         return evaluate_classifier(model, records, deletions, progress)
 

@@ -1,5 +1,6 @@
 """One plain training loop: batches in a seeded order, warm-up, clipping, early stopping, and a resume to the bit."""
 
+import gc
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,8 @@ from whymatch.learning.batches import Size, batches, pieces
 from whymatch.learning.checkpoint import load_checkpoint, save_checkpoint
 from whymatch.learning.journal import Journal
 from whymatch.learning.processes import Processes
+from whymatch.text.encoders.context import InContext
+from whymatch.text.encoders.finetuned import FineTuned
 
 Item = TypeVar("Item")
 NOTED = 20  # steps from one loss in the journal to the next
@@ -26,6 +29,8 @@ class Schedule:
     epochs: int = 10
     batch: int = 32
     rate: float = 1e-3
+    fine: float = 5e-5
+    """The rate of a model that is fine-tuned."""
     warmup: int = 0
     clip: float = 1.0
     patience: int = 3
@@ -38,8 +43,8 @@ class Schedule:
         for name in ("epochs", "batch", "patience", "accumulate", "every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"Schedule({name}={getattr(self, name)}) takes 1 or more.")
-        if not (self.rate > 0 and self.clip > 0 and self.warmup >= 0):
-            raise ValueError("Schedule(rate, clip) take positive numbers, warmup 0 or more.")
+        if not (min(self.rate, self.fine, self.clip) > 0 and self.warmup >= 0):
+            raise ValueError("Schedule(rate, fine, clip) take positive numbers, warmup 0 or more.")
 
 
 class Progress(NamedTuple):
@@ -94,7 +99,7 @@ class Fitting(Generic[Item]):
             raise ValueError("There is nothing to learn from: the training split is empty.")
         self.model.to(self.processes.device)
         self.learned = [weight for weight in self.model.parameters() if weight.requires_grad]
-        self.optimiser = torch.optim.Adam(self.learned, lr=self.schedule.rate)
+        self.optimiser = torch.optim.Adam(self.groups())
         torch.manual_seed((self.schedule.seed + 1_000_033 * self.processes.rank) % 2**63)
         if self.folder is not None:
             if resume:
@@ -102,14 +107,29 @@ class Fitting(Generic[Item]):
             elif self.processes.first and (self.folder / "checkpoints").is_dir():
                 raise ValueError(f"{self.folder} holds a run already. Resume it, or use another folder.")
             self.journal = Journal(self.folder, self.step) if self.processes.first else None
+        gc.collect()
+        gc.freeze()  # a collector that walks through all records again and again takes half of a small step
         try:
             self.run_epochs(items)
         finally:
+            gc.unfreeze()
             if self.journal is not None:
                 self.journal.close()
         self.model.load_state_dict(self.best_weights)
         self.model.eval()
         return self.best
+
+    def groups(self) -> list[dict[str, Any]]:
+        """What is learned, with its rate: a model that has learned before, and what starts here."""
+        known = {
+            id(weight)
+            for part in self.model.modules()
+            if isinstance(part, FineTuned | InContext)
+            for weight in part.parameters()
+        }
+        new, old = ([w for w in self.learned if (id(w) in known) is wanted] for wanted in (False, True))
+        rates = ((new, self.schedule.rate), (old, self.schedule.fine))
+        return [{"params": weights, "lr": rate, "most": rate} for weights, rate in rates if weights]
 
     def run_epochs(self, items: Sequence[Item]) -> None:
         sizes = [self.size(item) for item in items]
@@ -168,7 +188,7 @@ class Fitting(Generic[Item]):
             )
         self.processes.add_gradients(self.learned)
         for group in self.optimiser.param_groups:
-            group["lr"] = self.schedule.rate * min(1.0, self.step / max(1, self.schedule.warmup))
+            group["lr"] = group["most"] * min(1.0, self.step / max(1, self.schedule.warmup))
         length = nn.utils.clip_grad_norm_(self.learned, self.schedule.clip)
         if not length.isfinite():
             where = f"The gradient is {length.item()} at step {self.step}"

@@ -7,7 +7,7 @@ from itertools import product
 from math import isfinite
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from whymatch.learning.fit import Schedule
 from whymatch.matching.costs import COSTS
@@ -15,8 +15,6 @@ from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.spans import splitter
 from whymatch.transport.constraints import Balanced, UpTo, named_constraint
 from whymatch.transport.entropic import Temperature
-
-FINE = 5e-5  # the rate of a fine-tuned model, unless one is given
 
 
 def unread(settings: Any, table: str, names: Sequence[str], why: str) -> None:
@@ -32,9 +30,11 @@ class EncoderSettings:
     """`frozen`: a model's vectors, mapped or as they are; `fine-tuned`: the whole model; `recurrent`: a bi-SRU.
 
     `context` is what a span's vector is read with: nothing else, its `text`, or `both` texts together. Words are always
-    read in their text. A fine-tuned model has its own `dropout`, unless one is given.
+    read in their text. A fine-tuned model has its own `dropout`, unless one is given. With 0 `layers`, a recurrent
+    encoder is the mean of the word vectors, which does not learn.
     """
 
+    table: ClassVar[str] = "encoder"
     kind: Literal["frozen", "fine-tuned", "recurrent"] = "frozen"
     map: bool = True
     model: str | None = None
@@ -46,16 +46,45 @@ class EncoderSettings:
     dropout: float | None = None
 
     def __post_init__(self) -> None:
-        if self.hidden < 1 or self.layers < 1 or not (self.dropout is None or 0 <= self.dropout < 1):
-            raise ValueError("[encoder] hidden and layers are 1 or more, dropout is from 0 to below 1.")
+        if self.hidden < 1 or self.layers < 0 or not (self.dropout is None or 0 <= self.dropout < 1):
+            raise ValueError(f"[{self.table}] hidden is 1 or more, layers 0 or more, dropout from 0 to below 1.")
         if self.kind == "recurrent":
-            unread(self, "encoder", ["model", "layer"], "kind = 'frozen' or 'fine-tuned'")
+            unread(self, self.table, ["model", "layer"], "kind = 'frozen' or 'fine-tuned'")
         else:
-            unread(self, "encoder", ["vectors", "hidden", "layers"], "kind = 'recurrent'")
+            unread(self, self.table, ["vectors", "hidden", "layers"], "kind = 'recurrent'")
         if self.context == "both" and self.kind != "fine-tuned":
-            raise ValueError("[encoder] context = 'both' goes with kind = 'fine-tuned'.")
+            raise ValueError(f"[{self.table}] context = 'both' goes with kind = 'fine-tuned'.")
         if self.kind != "frozen":
-            unread(self, "encoder", ["layer", "map"], "kind = 'frozen'")
+            unread(self, self.table, ["layer", "map"], "kind = 'frozen'")
+
+    @property
+    def learns(self) -> bool:
+        """Whether there is anything in it that training changes."""
+        return {"frozen": self.map, "fine-tuned": True, "recurrent": self.layers > 0}[self.kind]
+
+    def check(self, spans: str) -> None:
+        """Raises where it cannot be built for spans of a kind."""
+        if self.kind == "fine-tuned" and spans == "word" and self.context == "none":
+            raise ValueError(f"[{self.table}] words are read in context: give context = 'text' or 'both' to fine-tune.")
+        if self.layer is not None and spans != "word" and self.context == "none":
+            raise ValueError(f"[{self.table}] layer is for words, or spans with context = 'text'.")
+        if self.kind == "recurrent" and self.vectors is None:
+            raise ValueError(f'[{self.table}] kind = "recurrent" needs vectors: a file of word vectors.')
+
+
+@dataclass(frozen=True)
+class ReaderSettings(EncoderSettings):
+    """A second encoder, whose vectors the head compares: it reads the linked spans `alone`, or in their texts."""
+
+    table: ClassVar[str] = "reader"
+    kind: Literal["frozen", "fine-tuned", "recurrent"] = "fine-tuned"
+    context: Literal["none", "text", "both"] = "both"
+    alone: bool = True
+
+    def check(self, spans: str) -> None:
+        super().check(spans)
+        if self.kind == "frozen" or not self.learns:
+            raise ValueError("[reader] learns: its kind is 'fine-tuned' or 'recurrent', of a layer or more.")
 
 
 @dataclass(frozen=True)
@@ -108,6 +137,8 @@ class Settings:
     Of costs: `neighbours` is how much of the vectors before and after is mixed in, `whole` how much of the mean of all,
     `novelty` by how much right spans without a counterpart become cheaper, `rarity` what rare words are worth, `refine`
     the size of a network that learns from the costs around (0: none).
+
+    A `reader` is a second model that reads what is linked, for the head; the encoder then aligns and no more.
     """
 
     task: Literal["rank", "classify"]
@@ -122,6 +153,7 @@ class Settings:
     hidden: int = 128
     dropout: float = 0.1
     encoder: EncoderSettings = field(default_factory=EncoderSettings)
+    reader: ReaderSettings | None = None
     rule: RuleSettings = field(default_factory=lambda: RuleSettings(constraint="exactly:2"))
     loss: LossSettings = field(default_factory=LossSettings)
     schedule: Schedule = field(default_factory=Schedule)
@@ -135,14 +167,20 @@ class Settings:
             raise ValueError("neighbours, whole, novelty, rarity and refine are 0 or more.")
         rule = self.rule.build()
         if self.task == "rank":
-            if not (self.encoder.map or self.refine):
+            if not (self.encoder.learns or self.refine):
                 raise ValueError("Without [encoder] map or refine, a ranker has nothing to learn.")
+            if self.reader is not None:
+                raise ValueError('[reader] is for task = "classify": a ranker scores by the costs of its links.')
+            if self.novelty:
+                raise ValueError("novelty prefers what two texts do not share: it is for classifiers.")
             unread(self.loss, "loss", ["alpha"], 'task = "classify"')
             unread(self.rule, "rule", ["unrolled"], 'task = "classify": a ranker learns through its score')
         else:
             unread(self.loss, "loss", ["margin", "negatives"], 'task = "rank"')
         if self.loss.alpha is not None and (not isinstance(rule, Transport) or isinstance(rule.constraint, Balanced)):
             raise ValueError('[loss] alpha supervises rationales: task = "classify" under exactly, up-to or one-to.')
+        if self.loss.alpha is not None and not (self.encoder.learns or self.refine):
+            raise ValueError("[loss] alpha supervises costs that can learn: give refine, or [encoder] map = true.")
         splitter(self.spans)
         if self.hidden < 1 or not 0 <= self.dropout < 1:
             raise ValueError("hidden is 1 or more, dropout is from 0 to below 1.")
@@ -150,14 +188,16 @@ class Settings:
             isinstance(rule, Transport)
             and isinstance(rule.constraint, UpTo)
             and rule.constraint.below <= COSTS[self.cost].least
+            and not (self.novelty or self.rarity or self.refine)
         ):
             raise ValueError("[rule] up-to links pairs that cost less than below: give one above 0 for this cost.")
-        if self.encoder.kind == "fine-tuned" and self.spans == "word" and self.encoder.context == "none":
-            raise ValueError("[encoder] words are read in context: give context = 'text' or 'both' to fine-tune.")
-        if self.encoder.layer is not None and self.spans != "word" and self.encoder.context == "none":
-            raise ValueError("[encoder] layer is for words, or spans with context = 'text'.")
-        if self.encoder.kind == "recurrent" and self.encoder.vectors is None:
-            raise ValueError('[encoder] kind = "recurrent" needs vectors: a file of word vectors.')
+        self.encoder.check(self.spans)
+        if self.reader is not None:
+            self.reader.check(self.spans)
+            if not isinstance(rule, Transport):
+                raise ValueError("[reader] reads what is linked: it goes with a constraint, not with attention.")
+            if self.encoder.kind == self.reader.kind == "recurrent" and self.encoder.vectors != self.reader.vectors:
+                raise ValueError("[encoder] and [reader] take the same vectors where both are recurrent.")
 
 
 def read_settings(file: str | Path) -> list[Settings]:
@@ -166,18 +206,10 @@ def read_settings(file: str | Path) -> list[Settings]:
         values = tomllib.loads(Path(file).read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{file} is not TOML: {error}.") from None
-    runs = [typed(Settings, with_rate(one), str(file)) for one in combinations(values)]
+    runs = [typed(Settings, one, str(file)) for one in combinations(values)]
     if not runs:
         raise ValueError(f"{file}: an empty list leaves nothing to try.")
     return runs
-
-
-def with_rate(values: dict[str, Any]) -> dict[str, Any]:
-    """The settings with a rate that suits a fine-tuned model, where none is given."""
-    encoder, schedule = values.get("encoder"), values.get("schedule", {})
-    if isinstance(encoder, Mapping) and encoder.get("kind") == "fine-tuned" and isinstance(schedule, Mapping):
-        return {**values, "schedule": {"rate": FINE, **schedule}}
-    return values
 
 
 def checked(value: Any, hint: Any, what: str) -> Any:
@@ -215,7 +247,13 @@ def typed(kind: Any, values: Mapping[str, Any], where: str) -> Any:
         if name not in values and one.default is MISSING and one.default_factory is MISSING:
             raise ValueError(f"{where}: {name!r} is missing.")
     hints = get_type_hints(kind)
-    tables = {"encoder": EncoderSettings, "rule": RuleSettings, "loss": LossSettings, "schedule": Schedule}
+    tables = {
+        "encoder": EncoderSettings,
+        "reader": ReaderSettings,
+        "rule": RuleSettings,
+        "loss": LossSettings,
+        "schedule": Schedule,
+    }
     ready = {}
     for key, value in values.items():
         if key in tables and kind is Settings:

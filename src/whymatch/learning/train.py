@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 
@@ -19,6 +19,7 @@ from whymatch.learning.card import write_card
 from whymatch.learning.evaluate import choose_thresholds, evaluate
 from whymatch.learning.files import read_json, write_whole
 from whymatch.learning.fit import Fitting, Progress
+from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings
 from whymatch.learning.tasks import MOST, classify_loss, classify_score, drawn, rank_loss, rank_score, scores_of, size
@@ -26,12 +27,10 @@ from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.saving import from_pretrained
 from whymatch.text.document import Document
-from whymatch.text.encoders.projected import Known, Projected
+from whymatch.text.encoders.projected import Projected
 
 FREE = ("epochs", "patience")  # what may change when a run goes on
 ENCODED = 2048  # texts that are encoded at a time
-Memory: TypeAlias = dict[str, Known]
-"""Those of runs before, by encoder."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +66,11 @@ def train(runs: Sequence[Settings], folder: str | Path, *, resume: bool = False,
             check_parts(settings)
         processes.wait()  # before the first of them writes into the folder
         done: list[Run] = []
-        known: Memory = {}
+        memory = Memory()
         for number, settings in enumerate(runs):
             place = folder if len(runs) == 1 else folder / f"run-{number}"
             watch.line(f"{place}: {settings.task} with {settings.rule.constraint or settings.rule.attention}")
-            done.append(train_one(settings, place, resume, watch, processes, known))
+            done.append(train_one(settings, place, resume, watch, processes, memory))
         best = max(done, key=lambda run: run.validation)
         if len(done) > 1:
             watch.line(f"chosen: {best.folder}, validation {best.measure} {best.validation:.4f}")
@@ -83,8 +82,10 @@ def train(runs: Sequence[Settings], folder: str | Path, *, resume: bool = False,
     return best
 
 
-def train_one(settings: Settings, folder: Path, resume: bool, watch: Watch, processes: Processes, known: Memory) -> Run:
-    """One run, with its checkpoints; the best weights end in `folder/best`. `known` are vectors of runs before it."""
+def train_one(
+    settings: Settings, folder: Path, resume: bool, watch: Watch, processes: Processes, memory: Memory
+) -> Run:
+    """One run, with its checkpoints; the best weights end in `folder/best`. `memory` has vectors of runs before it."""
     torch.manual_seed(settings.schedule.seed)
     splits: list[list[Any]] = [
         [*read_split(settings.data, split, settings.task, settings.spans)] for split in ("train", "val")
@@ -103,8 +104,9 @@ def train_one(settings: Settings, folder: Path, resume: bool, watch: Watch, proc
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / "settings.json", json.dumps(made, indent=1))
     if isinstance(model.encoder, Projected):
-        model.encoder.known = known.setdefault(model.encoder.name, model.encoder.known)
+        memory.share(model.encoder, settings)
         encode_once(model.encoder, texts_of([*train_split, *validation]), watch)
+        memory.keep()
     loss: Any
     score: Any
     if isinstance(model, Ranker):
@@ -176,7 +178,8 @@ def finish(best: Run, done: Sequence[Run], folder: Path) -> None:
 def portable(settings: Settings) -> dict[str, Any]:
     """The settings without the places where things lie on this machine."""
     values = asdict(settings)
-    for place, key in ((values, "data"), (values["encoder"], "model"), (values["encoder"], "vectors")):
+    parts = [values[part] for part in ("encoder", "reader") if values[part] is not None]
+    for place, key in ((values, "data"), *((part, key) for part in parts for key in ("model", "vectors"))):
         if place[key] is not None and Path(place[key]).exists():
             place[key] = Path(place[key]).resolve().name
     return values

@@ -81,7 +81,8 @@ class Aligner:
             raise ValueError(f"Costs are {', '.join(COSTS)} or a Cost, got {cost!r}.")
         self.cost = COSTS[cost] if isinstance(cost, str) else cost or (calibrated() if of_words else cosine_distance)
         self.order = order if order is not None else ORDER if of_words and self.cost == calibrated() else 0.0
-        self.threshold = THRESHOLDS.get((self.encoder.name, self.cost.name, self.order))
+        known = THRESHOLDS.get((self.encoder.name, self.cost.name, self.order))
+        self.threshold = known if rarity is None else None  # which moves every cost
         self.below = self.threshold if below is None else below
         self.rarity = rarity
         self.limit = limit
@@ -124,7 +125,7 @@ class Aligner:
         """As `align_many`, but a pair that cannot be aligned gives its error and changes nothing for the others."""
         wanted = self.default() if constraint is None else constraint
         check_constraint(wanted)
-        if isinstance(wanted, UpTo) and wanted.below <= self.cost.least:
+        if isinstance(wanted, UpTo) and self.rarity is None and wanted.below <= self.cost.least:
             known = f", such as {self.threshold:g}" if self.threshold else ""
             reason = f"no pair has a {self.cost.name} below {wanted.below:g}"
             raise ValueError(f"{wanted} links nothing: {reason}. Give a larger one{known}.")
@@ -222,7 +223,7 @@ class Aligner:
                     tuple(sorted(found, key=lambda link: (-link.share, link.at))),
                     constraint,
                     by_default=by_default,
-                    cost=self.cost.name,
+                    cost=self.cost.name if self.rarity is None else f"{self.cost.name}, with rarity",
                     neutral=self.cost.neutral,
                     encoder=self.encoder.name,
                     contextual=self.contextual,

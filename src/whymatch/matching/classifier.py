@@ -13,6 +13,7 @@ from whymatch.matching.encoding import encode_pairs
 from whymatch.matching.head import Head
 from whymatch.matching.model import Learner, Matched, Matcher, padded
 from whymatch.matching.rarity import Rarity
+from whymatch.matching.reader import Reader
 from whymatch.matching.refinement import Refinement
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import Document, document
@@ -32,7 +33,10 @@ class Prediction:
 
 
 class Classifier(Matcher):
-    """Aligns, compares the linked spans, and decides; the rule may be one of the attention baselines instead."""
+    """Aligns, compares the linked spans, and decides; the rule may be one of the attention baselines instead.
+
+    With a `reader`, the vectors that are compared are its own, and those of the encoder only align.
+    """
 
     kind = "classifier"
 
@@ -46,6 +50,7 @@ class Classifier(Matcher):
         split: str = "sentence",
         refinement: Refinement | None = None,
         rarity: Rarity | None = None,
+        reader: Reader | None = None,
         hidden: int = 128,
         dropout: float = 0.1,
     ) -> None:
@@ -55,12 +60,19 @@ class Classifier(Matcher):
             raise ValueError(f"A classifier needs two labels or more, all different, got {list(labels)}.")
         self.labels = list(labels)
         self.thresholds: dict[str, float] = {}  # how strongly a span is selected that people would mark, by side
-        self.head = Head(encoder.size, len(labels), hidden, dropout)
+        if reader is not None and not (isinstance(rule, Transport) and not rule.soft):
+            raise ValueError(
+                "A reader reads what is linked: it goes with a constraint, and attention links everything."
+            )
+        self.reader = reader
+        self.head = Head((reader or encoder).size, len(labels), hidden, dropout)
 
     def logits(self, pairs: Sequence[tuple[Document, Document]]) -> tuple[Tensor, Matched]:
         """(pairs, labels), and what they were computed from."""
         matched = self(pairs)
-        return self.head(matched.left, matched.right, matched.weights), matched
+        if self.reader is None:
+            return self.head(matched.left, matched.right, matched.weights), matched
+        return self.head(*self.reader(pairs, matched.weights), matched.weights.detach()), matched
 
     def predict(self, pairs: Sequence[tuple[Text, Text]]) -> list[Prediction]:
         """Labels, probabilities and alignments: each text is encoded once, each pair aligned once."""
@@ -90,6 +102,8 @@ class Classifier(Matcher):
                 for link in why.links:
                     weights[(number, *link.at)] = link.mass
             alignments = [replace(why, aligner=self.aligner) for why in solved]
+            if self.reader is not None:
+                left, right = self.reader(pairs, weights)
             logits = self.head(left, right, weights.to(left))
         else:
             logits, _ = self.logits(pairs)

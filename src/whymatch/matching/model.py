@@ -44,11 +44,26 @@ class Matched(NamedTuple):
 
 def padded(sequences: Sequence[Tensor]) -> Tensor:
     """(batch, longest, d), zero behind the end of each; torch's own copies the whole gradient once a sequence."""
-    longest = max(map(len, sequences))
-    rows = torch.cat([number * longest + torch.arange(len(some)) for number, some in enumerate(sequences)])
-    flat = torch.cat([*sequences])
-    empty = flat.new_zeros(len(sequences) * longest, flat.shape[1])
-    return empty.index_copy(0, rows.to(flat.device), flat).view(len(sequences), longest, flat.shape[1])
+    return placed(torch.cat([*sequences]), [range(len(some)) for some in sequences], max(map(len, sequences)))
+
+
+def placed(vectors: Tensor, numbers: Sequence[Sequence[int]], length: int) -> Tensor:
+    """(batch, length, d): vectors of all texts, one after another, at the numbers of their spans; zero elsewhere."""
+    rows = [place * length + number for place, some in enumerate(numbers) for number in some]
+    empty = vectors.new_zeros(len(numbers) * length, vectors.shape[1])
+    filled = empty.index_copy(0, torch.tensor(rows, dtype=torch.long, device=vectors.device), vectors)
+    return filled.view(len(numbers), length, vectors.shape[1])
+
+
+def states_of(encoder: Learner, pairs: Sequence[tuple[Document, Document]]) -> tuple[list[Tensor], list[Tensor]]:
+    """The vectors of the left and of the right texts, with gradients; a text in several pairs is encoded once."""
+    if reads_pairs(encoder):
+        found = encoder.pair_states(pairs)
+        return [left for left, _ in found], [right for _, right in found]
+    distinct = list(dict.fromkeys(text for pair in pairs for text in pair))
+    states = encoder.states([text.text for text in distinct], [text.spans for text in distinct])
+    vectors = dict(zip(distinct, states, strict=True))
+    return [vectors[left] for left, _ in pairs], [vectors[right] for _, right in pairs]
 
 
 class Matcher(nn.Module):
@@ -69,10 +84,9 @@ class Matcher(nn.Module):
         super().__init__()
         if cost.unpadded:
             raise ValueError(f"A model is trained on padded batches, and {cost.name} takes one pair at a time.")
-        if isinstance(rule, Transport) and isinstance(rule.constraint, UpTo) and rule.constraint.below <= cost.least:
-            raise ValueError(
-                f"{rule.constraint} links nothing: no pair has a {cost.name} below {rule.constraint.below:g}."
-            )
+        below = rule.constraint.below if isinstance(rule, Transport) and isinstance(rule.constraint, UpTo) else None
+        if below is not None and below <= cost.least and refinement is None and rarity is None:
+            raise ValueError(f"UpTo(below={below:g}) links nothing: no pair has a {cost.name} below {below:g}.")
         self.encoder = encoder
         self.rule = rule
         self.cost = cost
@@ -81,7 +95,7 @@ class Matcher(nn.Module):
         self.rarity = rarity
 
     def forward(self, pairs: Sequence[tuple[Document, Document]]) -> Matched:
-        left, right = (padded(side) for side in self.states(pairs))
+        left, right = (padded(side) for side in states_of(self.encoder, pairs))
         sizes = torch.tensor([[len(a), len(b)] for a, b in pairs])
         with torch.autocast(left.device.type, enabled=False):  # half precision would make ties of near costs
             left, right = left.float(), right.float()
@@ -97,16 +111,6 @@ class Matcher(nn.Module):
             weights = self.rule.weights(cost, sizes)
             score = (weights * (self.rule.zero(self.cost.neutral) - cost)).sum(dim=(1, 2))
         return Matched(left, right, cost, weights, sizes, score)
-
-    def states(self, pairs: Sequence[tuple[Document, Document]]) -> tuple[list[Tensor], list[Tensor]]:
-        """The vectors of the left and of the right texts; a text in several pairs is encoded once."""
-        if reads_pairs(self.encoder):
-            found = self.encoder.pair_states(pairs)
-            return [left for left, _ in found], [right for _, right in found]
-        distinct = list(dict.fromkeys(text for pair in pairs for text in pair))
-        states = self.encoder.states([text.text for text in distinct], [text.spans for text in distinct])
-        vectors = dict(zip(distinct, states, strict=True))
-        return [vectors[left] for left, _ in pairs], [vectors[right] for _, right in pairs]
 
     @property
     def device(self) -> torch.device:

@@ -35,12 +35,16 @@ class Refinement(nn.Module):
 
     def forward(self, cost: Tensor, sizes: Tensor) -> Tensor:
         """Padded costs (batch, n, m) of problems of these sizes (batch, 2), refined."""
+        if not cost.numel():
+            return cost
         sizes = sizes.to(cost.device)
         if self.novelty:
             cost = cost - self.novelty * least(cost, sizes)
         if self.network is None:
             return cost
-        return cost + self.network(features(cost, sizes))[:, 0]
+        read = self.network[:3](features(cost, sizes))
+        read = read * inside(cost, sizes)[:, None]  # as beyond the edge: padding would leave a bias behind a text's end
+        return cost + self.network[3:](read)[:, 0]
 
     def over(self, cost: Cost) -> Cost:
         """The refined cost of one pair of texts, at rest."""
@@ -48,8 +52,13 @@ class Refinement(nn.Module):
         def between(left: Tensor, right: Tensor) -> Tensor:
             plain = cost(left, right)
             weight = next(self.parameters(), plain)
-            with torch.no_grad():
-                return self(plain[None].to(weight), torch.tensor([plain.shape]))[0].to(plain)
+            learning = self.training
+            self.eval()
+            try:
+                with torch.no_grad():
+                    return self(plain[None].to(weight), torch.tensor([plain.shape]))[0].to(plain)
+            finally:
+                self.train(learning)
 
         return Cost(f"{cost.name}, refined", cost.neutral, between, of_all=True, unpadded=True)
 
@@ -61,17 +70,22 @@ def least(cost: Tensor, sizes: Tensor) -> Tensor:
     return lowest.masked_fill(sizes[:, :1, None] == 0, 0)
 
 
-def features(cost: Tensor, sizes: Tensor) -> Tensor:
-    """(batch, channels, n, m): what can be said of a cost by those around it; zero behind the end of a text."""
-    inside = [
+def inside(cost: Tensor, sizes: Tensor) -> Tensor:
+    """(batch, n, m): 1 where there is a pair of spans, 0 behind the end of a text."""
+    left, right = (
         (torch.arange(length, device=cost.device)[None] < sizes[:, side, None]).to(cost)
         for side, length in enumerate(cost.shape[1:])
-    ]
-    free = inside[0][:, :, None] * inside[1][:, None, :]
+    )
+    return left[:, :, None] * right[:, None, :]
+
+
+def features(cost: Tensor, sizes: Tensor) -> Tensor:
+    """(batch, channels, n, m): what can be said of a cost by those around it; zero behind the end of a text."""
+    free = inside(cost, sizes)
     plain = cost * free
     n, m = (sizes[:, side, None, None].to(cost).clamp(min=1) for side in (0, 1))
     by_row = among(plain, free, m, dim=2)
-    of_columns = among(plain.sum(dim=1, keepdim=True) / n, inside[1][:, None, :], m, dim=2).expand_as(cost)
+    of_columns = among(plain.sum(dim=1, keepdim=True) / n, free[:, :1], m, dim=2).expand_as(cost)
     places = [
         ((torch.arange(length, device=cost.device) + 0.5)[None] / sizes[:, side, None].clamp(min=1)).to(cost)
         for side, length in enumerate(cost.shape[1:])

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Iterable
 from dataclasses import asdict
 from fnmatch import fnmatch
 from pathlib import Path
@@ -12,12 +13,12 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from whymatch.matching.attention import THRESHOLD
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.costs import COSTS, blended
 from whymatch.matching.model import Matcher
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rarity import Rarity
+from whymatch.matching.reader import Reader
 from whymatch.matching.refinement import Refinement
 from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.encoders import Encoder
@@ -33,8 +34,9 @@ from whymatch.text.vectors import WordVectors
 from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
 from whymatch.transport.entropic import Temperature
 
-FORMAT = 3
-OF_MODEL = "encoder.model."  # weights that stand in the folder of a fine-tuned encoder
+FORMAT = 4
+READ = (3, 4)  # models of format 3 have no reader
+OF_MODEL = ("encoder.model.", "reader.encoder.model.")  # weights that stand in folders of fine-tuned encoders
 CONSTRAINTS: dict[str, Any] = {kind.__name__: kind for kind in (Balanced, OneTo, UpTo, Exactly)}
 
 
@@ -64,32 +66,55 @@ def write(model: Matcher, folder: Path) -> None:
         "rarity": model.rarity.weight if model.rarity else 0.0,
         "rule": describe_rule(model.rule),
         "encoder": describe_encoder(model.encoder),
-        "contextual": model.encoder.contextual,
+        "contextual": model.aligner.contextual,
     }
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     if isinstance(model, Classifier):
         config |= {"labels": model.labels, "hidden": model.head.of_left.out_features, "thresholds": model.thresholds}
+        reader = model.reader
+        config["reader"] = {**describe_encoder(reader.encoder), "alone": reader.alone} if reader else None
     elif isinstance(model, Ranker):
         config["calibration"] = model.calibration
     else:
         raise ValueError(f"A ranker or a classifier can be written, got a {model.kind}.")
-    if isinstance(model.encoder, FineTuned | InContext):
-        model.encoder.write(folder / "encoder")
-        tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith(OF_MODEL)}
-    if isinstance(model.encoder, Projected):
-        base, inside = model.encoder.encoder, folder / "encoder"
-        local = isinstance(base, SentenceEncoder | WordEncoder) and base.local  # nobody else has that folder
-        if local and base.folder.resolve() != inside.resolve():  # type: ignore[attr-defined]
-            shutil.copytree(base.folder, inside, ignore=unsafe, dirs_exist_ok=True)  # type: ignore[attr-defined]
-    if isinstance(model.encoder, RecurrentEncoder):
-        vectors = model.encoder.vectors
-        tensors["vectors"] = vectors.vectors.contiguous()
-        (folder / "vocabulary.json").write_text(json.dumps(vectors.words, ensure_ascii=False))
+    encoders = {"encoder": model.encoder}
+    if isinstance(model, Classifier) and model.reader is not None:
+        encoders["reader"] = model.reader.encoder
+    for name, encoder in encoders.items():
+        write_encoder(encoder, folder / name)
+    tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith(of_folders(encoders))}
+    tensors |= write_vectors(encoders.values(), folder)
     if model.rarity is not None:
         counted = {"texts": model.rarity.texts, "words": model.rarity.counts}
         (folder / "rarity.json").write_text(json.dumps(counted, ensure_ascii=False))
     save_file(tensors, folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps(config, indent=1, allow_nan=False))
+
+
+def write_encoder(encoder: Any, inside: Path) -> None:
+    """What of an encoder has a folder of its own: the model that was fine-tuned, or one that nobody else has."""
+    if isinstance(encoder, FineTuned | InContext):
+        encoder.write(inside)
+    base = encoder.encoder if isinstance(encoder, Projected) else None
+    if isinstance(base, SentenceEncoder | WordEncoder) and base.local and base.folder.resolve() != inside.resolve():
+        shutil.copytree(base.folder, inside, ignore=unsafe, dirs_exist_ok=True)
+
+
+def of_folders(encoders: dict[str, Any]) -> tuple[str, ...]:
+    """How the names of weights begin that stand in folders."""
+    tuned = [isinstance(encoders.get(name), FineTuned | InContext) for name in ("encoder", "reader")]
+    return tuple(prefix for prefix, some in zip(OF_MODEL, tuned, strict=True) if some)
+
+
+def write_vectors(encoders: Iterable[Any], folder: Path) -> dict[str, Tensor]:
+    """The word vectors of recurrent encoders, which share them; the words have a file of their own."""
+    found = {id(encoder.vectors): encoder.vectors for encoder in encoders if isinstance(encoder, RecurrentEncoder)}
+    if len(found) > 1:
+        raise ValueError("Encoder and reader have word vectors of their own: only one set can be written.")
+    for vectors in found.values():
+        (folder / "vocabulary.json").write_text(json.dumps(vectors.words, ensure_ascii=False))
+        return {"vectors": vectors.vectors.contiguous()}
+    return {}
 
 
 def from_pretrained(folder: str | Path, encoder: Encoder | None = None) -> Any:
@@ -103,9 +128,10 @@ def from_pretrained(folder: str | Path, encoder: Encoder | None = None) -> Any:
     try:
         config = json.loads((folder / "config.json").read_text())
         tensors = load_file(folder / "model.safetensors")
-        if config["format"] != FORMAT:
+        if config["format"] not in READ:
             raise ValueError(f"its format is {config['format']}, and this version reads {FORMAT}")
-        learner = build_encoder(folder, config["encoder"], tensors, encoder)
+        vectors = read_vectors(folder, config, tensors)
+        learner = build_encoder(folder / "encoder", config["encoder"], vectors, encoder)
         rule, cost = build_rule(config["rule"]), blended(COSTS[config["cost"]], *config["mixes"])
         parts: dict[str, Any] = {"split": config["split"]}
         if config["refine"] or config["novelty"]:
@@ -117,12 +143,14 @@ def from_pretrained(folder: str | Path, encoder: Encoder | None = None) -> Any:
         model: Ranker | Classifier
         if config["kind"] == "classifier":
             labels, hidden = config["labels"], config["hidden"]
+            if config.get("reader"):
+                second = build_encoder(folder / "reader", config["reader"], vectors, None)
+                parts["reader"] = Reader(second, alone=config["reader"]["alone"])
             model = Classifier(learner, rule, labels, cost, **parts, hidden=hidden)
             model.thresholds = {side: float(value) for side, value in config["thresholds"].items()}
         else:
             model = Ranker(learner, rule, cost, **parts)
             model.calibration = tuple(config["calibration"]) if config["calibration"] else None
-        tensors.pop("vectors", None)
         tensors |= {name: tensor for name, tensor in model.state_dict().items() if name.startswith(OF_MODEL)}
         model.load_state_dict(tensors)
     except OSError as error:
@@ -143,8 +171,7 @@ def describe_rule(rule: Rule) -> dict[str, Any]:
 
 def build_rule(values: dict[str, Any]) -> Rule:
     if values["kind"] == "attend":
-        threshold = values.get("threshold", THRESHOLD)  # files of before there was one
-        return Attend(values["temperature"], values["normaliser"], values["active_only"], threshold)
+        return Attend(values["temperature"], values["normaliser"], values["active_only"], values["threshold"])
     constraint = dict(values["constraint"])
     smooth = Temperature(**values["smooth"]) if values["smooth"] else None
     fitted = CONSTRAINTS[constraint.pop("name")](**constraint)
@@ -157,7 +184,7 @@ def describe_encoder(encoder: Any) -> dict[str, Any]:
         base = describe_encoder(encoder.encoder)
         if base["kind"] not in ("sentence", "word"):
             base = {"kind": "given", "name": encoder.encoder.name}
-        return {"kind": "projected", "size": encoder.size, "base": base}
+        return {"kind": "projected", "size": encoder.size, "learned": encoder.learned, "base": base}
     if isinstance(encoder, SentenceEncoder):
         return {"kind": "sentence", "model": encoder.name, "inside": encoder.local}
     if isinstance(encoder, WordEncoder):
@@ -183,15 +210,25 @@ def unsafe(folder: str, names: list[str]) -> set[str]:
     return {name for name in names if (inside / name).is_file() and not any(fnmatch(name, kind) for kind in SAFE)}
 
 
-def build_encoder(folder: Path, values: dict[str, Any], tensors: dict[str, Tensor], given: Encoder | None) -> Any:
+def read_vectors(folder: Path, config: dict[str, Any], tensors: dict[str, Tensor]) -> WordVectors | None:
+    """The word vectors of recurrent encoders, taken out of the tensors."""
+    for values in (config["encoder"], config.get("reader")):
+        if values and values["kind"] == "recurrent":
+            words = json.loads((folder / "vocabulary.json").read_text())
+            return WordVectors(values["name"], words, tensors.pop("vectors"))
+    return None
+
+
+def build_encoder(folder: Path, values: dict[str, Any], vectors: WordVectors | None, given: Encoder | None) -> Any:
     """The encoder that was described; a given one takes the place of one that was not written."""
     kind = values["kind"]
     if kind == "projected":
-        return Projected(build_encoder(folder, values["base"], tensors, given), values["size"])
+        base = build_encoder(folder, values["base"], vectors, given)
+        return Projected(base, values["size"], learned=values["learned"])
     if given is not None:
         return given
     if kind in ("sentence", "word"):
-        model = folder / "encoder" if values["inside"] else values["model"]
+        model = folder if values["inside"] else values["model"]
         if kind == "word":
             words = WordEncoder(model, layer=values["layer"])
             words.model = values["model"]  # not that of the folder
@@ -200,13 +237,11 @@ def build_encoder(folder: Path, values: dict[str, Any], tensors: dict[str, Tenso
         sentences.name = values["model"]
         return sentences
     if kind in ("fine-tuned", "in context"):
-        whole = folder / "encoder"
-        tuned = FineTuned(whole) if kind == "fine-tuned" else InContext(whole, jointly=values["jointly"])
+        tuned = FineTuned(folder) if kind == "fine-tuned" else InContext(folder, jointly=values["jointly"])
         tuned.name = values["name"]
         return tuned
     if kind == "recurrent":
-        vocabulary = json.loads((folder / "vocabulary.json").read_text())
-        vectors = WordVectors(values["name"], vocabulary, tensors["vectors"])
+        assert vectors is not None
         return RecurrentEncoder(vectors, values["hidden"], values["layers"], in_context=values["in_context"])
     raise ValueError(
         f"its encoder, {values['name']}, is not in the folder: from_pretrained(folder, encoder=…) takes it"

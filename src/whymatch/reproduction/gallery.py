@@ -57,6 +57,7 @@ Each pair of texts under five rules; the small pictures show which pairs of span
 many links there are before it sees a text. Attention gives weight to nearly every pair: cut to those that the paper
 calls active, it still has to be searched for the reason.
 """.strip()
+TEMPERATURE = 0.1  # of attention: the one of the paper's three that does best here
 ATTENTION = "pairs whose attention, in either direction, exceeds 0.01 / (n·m), the paper's threshold for active ones"
 
 
@@ -151,10 +152,10 @@ def by_constraint(why: Alignment) -> dict[str, Any]:
 def by_attention(texts: tuple[Document, Document], aligner: Aligner) -> dict[str, Any]:
     """Attention in both directions, cut to its active pairs, strongest first."""
     (cost,) = aligner.costs([texts])
-    rule, sizes = Attend(), torch.tensor([[len(text) for text in texts]])
+    rule, sizes = Attend(TEMPERATURE), torch.tensor([[len(text) for text in texts]])
     active, weights = rule.active(cost[None], sizes)[0], rule.weights(cost[None], sizes)[0]
     links = sorted(with_weights(active, weights), key=lambda link: (-link[2], link))
-    return {"name": "attention", "words": f"{ATTENTION}.".capitalize(), "links": links}
+    return {"name": f"attention, T = {TEMPERATURE:g}", "words": f"{ATTENTION}.".capitalize(), "links": links}
 
 
 def with_weights(active: torch.Tensor, weights: torch.Tensor) -> Iterator[list[Any]]:

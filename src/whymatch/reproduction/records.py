@@ -5,6 +5,7 @@ import platform
 import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +38,26 @@ def kept(folder: Path) -> list[dict[str, Any]]:
 
 def circumstances() -> dict[str, Any]:
     """When, with which code and on what a run was made."""
-    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True)
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
     threads = torch.get_num_threads()
     return {
         "date": datetime.now(UTC).date().isoformat(),
-        "commit": asked.stdout.strip() or None,
+        "commit": commit(),
         "hardware": gpu or f"{platform.machine()}, {threads} thread{'s' * (threads > 1)}",
     }
+
+
+@cache
+def commit() -> str | None:
+    """That of the code, as it was when first asked; marked where files differ from it."""
+    try:
+        last, changed = (
+            subprocess.run(["git", *asked], check=False, capture_output=True, text=True).stdout.strip()
+            for asked in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "src"])
+        )
+    except OSError:
+        return None
+    return f"{last}{'-dirty' * bool(changed)}" if last else None
 
 
 def origin(command: str, runs: Sequence[dict[str, Any]]) -> str:

@@ -16,23 +16,27 @@ from whymatch.datasets.folders import read_split
 from whymatch.learning.building import build
 from whymatch.learning.evaluate import choose_thresholds, evaluate
 from whymatch.learning.files import read_json
+from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings, typed
-from whymatch.learning.train import Memory, Watch, train_one
+from whymatch.learning.train import Watch, train_one
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.rules import Attend
 from whymatch.matching.saving import from_pretrained
 from whymatch.reproduction.baselines import baseline
-from whymatch.reproduction.records import keep, slug
+from whymatch.reproduction.records import commit, keep, slug
 from whymatch.reproduction.tradeoff import curve
 from whymatch.text.encoders.projected import Projected
+
+PARTS = ("encoder", "reader")  # that may read vectors, which lie beside the data
 
 
 @dataclass(frozen=True)
 class Row:
     """One row: what it is called, what the paper measured, and how it is run; a row without settings is quoted.
 
-    A `baseline` is one of `whymatch.reproduction.baselines`, in place of a model.
+    A `baseline` is one of `whymatch.reproduction.baselines`, in place of a model. A row that trains an encoder asks for
+    a GPU (`gpu`): elsewhere it is run if it is named, and left out otherwise.
     """
 
     name: str
@@ -41,16 +45,19 @@ class Row:
     trained: bool
     data: str
     baseline: str | None = None
+    gpu: bool = False
 
 
 @dataclass(frozen=True)
 class Table:
     """A table of the paper: its columns, each with the metric and the factor that give it, and its rows.
 
-    `notes` are printed after it; with `curve`, trained attention is measured at every threshold (`tradeoff`) as well.
+    `number` is the paper's. `notes` are printed after it; with `curve`, trained attention is measured at every
+    threshold (`tradeoff`) as well.
     """
 
     name: str
+    number: int
     title: str
     about: str
     columns: dict[str, tuple[str, float]]
@@ -65,16 +72,19 @@ class Table:
 
 def read_table(file: Path) -> Table:
     """A table from its TOML file; rows take what they do not say from the table's own settings."""
-    values = tomllib.loads(file.read_text(encoding="utf-8"))
+    try:
+        values = tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{file} is not TOML: {error}.") from None
     common, rows = values.get("settings", {}), []
     for row in values["row"]:
         own, baseline = row.get("settings"), row.get("baseline")
         settings = None if own is None and baseline is None else merged(common, own or {})
         trained, data = row.get("trained", baseline is None), row.get("data", values["data"])
-        rows.append(Row(row["name"], row.get("paper", {}), settings, trained, data, baseline))
+        rows.append(Row(row["name"], row.get("paper", {}), settings, trained, data, baseline, row.get("gpu", False)))
     columns = {name: (metric, float(factor)) for name, (metric, factor) in values["columns"].items()}
     about, notes, curve = values.get("about", ""), values.get("notes", ""), values.get("curve", False)
-    return Table(file.stem, values["title"], about, columns, tuple(rows), notes, curve)
+    return Table(file.stem, values["number"], values["title"], about, columns, tuple(rows), notes, curve)
 
 
 def merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,54 +106,75 @@ def run_table(
 ) -> None:
     """Runs what is not yet on disk, or was run with other settings, and writes one JSON a run.
 
-    A run that is broken off leaves its checkpoints in `runs`, beside the results, and goes on from there.
+    A run that is broken off leaves its checkpoints in `runs`, beside the results, and goes on from there. That folder
+    keeps the vectors of the bundled model, too.
     """
-    known: Memory = {}
     watch = watch or Watch()
-    for row, seed in table.runs(seeds):
-        if only.lower() not in row.name.lower():
-            continue
-        assert row.settings is not None
-        schedule = {**row.settings.get("schedule", {}), "seed": seed}
-        values = {**row.settings, "data": str(data / row.data), "schedule": schedule}
-        settings = typed(Settings, values, f"{table.name}, {row.name}")
-        described = {**asdict(settings), "data": row.data}
+    memory = Memory(results.parent / "runs" / "vectors")
+    commit()  # of the code that is loaded now, whatever is committed until a run ends
+    for row, seed in wanted(table, seeds, only, watch):
+        settings, described = resolved(table, row, seed, data)
         file = place(results, table, row, seed)
         before = read_json(file)
-        if before is not None and agree(before.get("settings"), described):
+        if before is not None and before.get("baseline") == row.baseline and agree(before["settings"], described):
             continue
         watch.line(f"{table.name}: {row.name}, seed {seed}{'' if before is None else ' (its settings have changed)'}")
         start = time.perf_counter()
+        digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:8]
+        run = results.parent / "runs" / table.name / f"{file.stem}-{digest}"
         if row.baseline is not None:
             found: dict[str, Any] = {"validation": None, "results": baseline(row.baseline, settings)}
         else:
-            digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:8]
-            run = results.parent / "runs" / table.name / f"{file.stem}-{digest}"
-            found = run_row(settings, run if row.trained else None, watch, known, curved=table.curve)
-        record = {
-            "table": table.name,
-            "row": row.name,
-            "seed": seed,
-            "trained": row.trained,
-            "data": row.data,
-            **found,
-            "settings": described,
-            "seconds": round(time.perf_counter() - start, 1),
-        }
-        keep(file, record)
-        if row.trained and row.baseline is None:
-            shutil.rmtree(run)
+            found = run_row(settings, run if row.trained else None, watch, memory, curved=table.curve)
+        names = {"table": table.name, "row": row.name, "seed": seed, "trained": row.trained, "baseline": row.baseline}
+        seconds = round(time.perf_counter() - start, 1)
+        keep(file, {**names, "data": row.data, **found, "settings": described, "seconds": seconds})
+        memory.keep()
+        shutil.rmtree(run, ignore_errors=True)
 
 
-def agree(before: Any, now: Any) -> bool:
+def wanted(table: Table, seeds: int, only: str, watch: Watch) -> list[tuple[Row, int]]:
+    """The runs whose rows are named, or all that can be run on this machine."""
+    found = [(row, seed) for row, seed in table.runs(seeds) if only.lower() in row.name.lower()]
+    if only and not found:
+        raise ValueError(f"No row of {table.name} that is run has {only!r} in its name.")
+    if only or torch.cuda.is_available() or not any(row.gpu for row, _ in found):
+        return found
+    watch.line(f"{table.name}: there is no GPU here, and rows that train an encoder are left out")
+    return [(row, seed) for row, seed in found if not row.gpu]
+
+
+def resolved(table: Table, row: Row, seed: int, data: Path) -> tuple[Settings, dict[str, Any]]:
+    """The settings of a run, and the same without the places where things lie on this machine."""
+    assert row.settings is not None
+    schedule = {**row.settings.get("schedule", {}), "seed": seed}
+    values = {**row.settings, "data": str(data / row.data), "schedule": schedule}
+    named = {part: row.settings[part]["vectors"] for part in PARTS if "vectors" in row.settings.get(part, {})}
+    values |= {part: {**row.settings[part], "vectors": str(data / file)} for part, file in named.items()}
+    settings: Settings = typed(Settings, values, f"{table.name}, {row.name}")
+    plain = {**asdict(settings), "data": row.data}
+    return settings, plain | {part: {**plain[part], "vectors": file} for part, file in named.items()}
+
+
+def agree(before: dict[str, Any], now: dict[str, Any]) -> bool:
     """Whether settings on disk are those of today; a setting that was not there yet had its default."""
-    if not isinstance(before, dict):
-        return before == now
-    return isinstance(now, dict) and all(key in now and agree(value, now[key]) for key, value in before.items())
+    try:
+        return asdict(typed(Settings, without_none(before), "")) == now
+    except ValueError:
+        return False
+
+
+def without_none(values: dict[str, Any]) -> dict[str, Any]:
+    """Settings as a file would have them: what is None is left away."""
+    return {
+        key: without_none(value) if isinstance(value, dict) else value
+        for key, value in values.items()
+        if value is not None
+    }
 
 
 def run_row(
-    settings: Settings, folder: Path | None, watch: Watch, known: Memory, *, curved: bool = False
+    settings: Settings, folder: Path | None, watch: Watch, memory: Memory, *, curved: bool = False
 ) -> dict[str, Any]:
     """The validation score that chose the weights, the metrics on the test split, and attention's curve if asked.
 
@@ -151,10 +182,11 @@ def run_row(
     """
     test: Sequence[Any] = read_split(settings.data, "test", settings.task, settings.spans)
     if folder is not None:
-        run = train_one(settings, folder, True, watch, Processes(), known)
+        run = train_one(settings, folder, True, watch, Processes(), memory)
         model = from_pretrained(folder / "best")
         if isinstance(model.encoder, Projected):
-            model.encoder.known = known.setdefault(model.encoder.name, model.encoder.known)
+            memory.share(model.encoder, settings)
+        watch.line("measuring on the test split")
         found = {"validation": run.validation, "results": evaluate(model, test)}
         if curved and isinstance(model, Classifier) and isinstance(model.rule, Attend):
             watch.line("accuracy by the share of tokens")
@@ -167,7 +199,7 @@ def run_row(
     )
     untrained = build(settings, [*counted, *validation])
     if isinstance(untrained.encoder, Projected):
-        untrained.encoder.known = known.setdefault(untrained.encoder.name, untrained.encoder.known)
+        memory.share(untrained.encoder, settings)
     if isinstance(untrained, Classifier):
         untrained.thresholds = choose_thresholds(untrained, validation)
     return {"validation": None, "results": evaluate(untrained, test)}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 IN_CONTEXT = (
-    "Faithful to vectors, not to text: spans were read in context, "
+    "Faithful to vectors, not to text: spans or their costs were read in context, "
     "so text outside the links may have had a part in them."
 )
 JOINERS = "\u200c\u200d\u00ad"  # without width, but scripts and emoji need them

@@ -44,6 +44,10 @@ class Document:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made anew in another process, where strings have other hashes."""
+        return type(self), (self.text, self.spans)
+
     @property
     def pieces(self) -> list[str]:
         """The text of each span."""

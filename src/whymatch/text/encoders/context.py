@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
-import torch
+import numpy as np
 from torch import Tensor
 
 from whymatch.text.document import Document
 from whymatch.text.encoders.learning import Learning
 from whymatch.text.encoders.models import MINILM, load, locate, short
-from whymatch.text.encoders.word import by_text, in_context, pool
-from whymatch.text.spans import Span
+from whymatch.text.encoders.word import by_text, in_context, mean_over
+from whymatch.text.spans import Span, overlaps
 
 
 class InContext(Learning):
@@ -41,7 +41,7 @@ class InContext(Learning):
         """The vectors of both texts of each pair, read together.
 
         Texts that do not fit in one window are cut, every part of one is read with every part of the other, and a
-        sub-word is the mean over what it was read with.
+        sub-word counts as often as it was read, which is the same for all of its text.
         """
         texts = list(dict.fromkeys(text.text for pair in pairs for text in pair))
         if not texts:
@@ -56,17 +56,18 @@ class InContext(Learning):
                 window, kinds, start = self.network.together(ids[0][i.start : i.stop], ids[1][j.start : j.stop])
                 windows.append(window)
                 types.append(kinds)
-                places.append((number, (i, len(self.network.before)), (j, start)))
-        found: list[tuple[dict[range, list[Tensor]], ...]] = [({}, {}) for _ in pairs]
-        for place, states in self.network.states(windows, types=types):
-            number, *sides = places[place]
-            for side, (some, start) in enumerate(sides):
-                found[number][side].setdefault(some, []).append(states[start : start + len(some)])
-        pooled = [
-            pool(joined(parts), tokens[text.text][1], text.spans)
-            for pair, sides in zip(pairs, found, strict=True)
-            for text, parts in zip(pair, sides, strict=True)
-        ]
+                places += [(2 * number, i, len(self.network.before)), (2 * number + 1, j, start)]
+        states, begin = self.network.read(windows, types=types)
+        read: list[dict[range, list[np.ndarray]]] = [{} for _ in range(2 * len(pairs))]
+        for row, (side, some, start) in zip(begin.repeat(2), places, strict=True):
+            read[side].setdefault(some, []).append(row + start + np.arange(len(some)))
+        sides = [text for pair in pairs for text in pair]
+        rows = []
+        for text, parts in zip(sides, read, strict=True):
+            often = np.concatenate([np.stack(some) for some in parts.values()], axis=1)
+            covered = overlaps(tokens[text.text][1], text.spans)
+            rows += [often[:, inside.start : inside.stop].ravel() for inside in covered]
+        pooled = by_text(mean_over(states, rows), [text.spans for text in sides])
         return list(zip(pooled[::2], pooled[1::2], strict=True))
 
     def encode_pairs(self, pairs: Sequence[tuple[Document, Document]]) -> list[tuple[Tensor, Tensor]]:
@@ -93,8 +94,3 @@ def cuts(left: int, right: int, room: int) -> tuple[list[range], list[range]]:
         [range(start, min(start + most, length)) for start in range(0, max(length, 1), most)]
         for length, most in zip((left, right), sizes, strict=True)
     )
-
-
-def joined(parts: dict[range, list[Tensor]]) -> Tensor:
-    """A text's sub-words in order, each the mean over the windows that it was read in."""
-    return torch.cat([torch.stack(parts[some]).mean(dim=0) for some in sorted(parts, key=lambda some: some.start)])

@@ -4,11 +4,12 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -92,7 +93,13 @@ class Network:
     def tokens(self, texts: Sequence[str]) -> Any:
         """Token numbers and offsets of each text, without special tokens and without truncation."""
         return self.tokenizer(
-            list(texts), add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False
+            list(texts),
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            truncation=False,
+            verbose=False,
         )
 
     @property
@@ -109,10 +116,7 @@ class Network:
 
         Gives the tokens, which text each counts with, and where the right one starts.
         """
-        bare, both = self.tokenizer("a", add_special_tokens=False)["input_ids"], self.tokenizer("a", "a")
-        ids, size, first = both["input_ids"], len(bare), len(self.before)
-        kinds = both.get("token_type_ids") or [0] * len(ids)
-        second = next(i for i in range(first + size, len(ids)) if ids[i : i + size] == bare)
+        ids, kinds, size, first, second = self.frame
 
         def around(values: list[int], of_left: list[int], of_right: list[int]) -> list[int]:
             return [*values[:first], *of_left, *values[first + size : second], *of_right, *values[second + size :]]
@@ -120,13 +124,34 @@ class Network:
         types = around(kinds, [kinds[first]] * len(left), [kinds[second]] * len(right))
         return around(ids, left, right), types, second - size + len(left)
 
-    def states(
-        self, windows: Sequence[list[int]], layer: int | None = None, types: Sequence[list[int]] | None = None
-    ) -> Iterator[tuple[int, Tensor]]:
-        """The number of each window and (tokens, dimensions) from a layer, the last unless told.
+    @cached_property
+    def frame(self) -> tuple[list[int], list[int], int, int, int]:
+        """Two texts of one letter in one window: tokens, types, the size of a text, and where each starts."""
+        bare, both = self.tokenizer("a", add_special_tokens=False)["input_ids"], self.tokenizer("a", "a")
+        ids, size, first = both["input_ids"], len(bare), len(self.before)
+        kinds = both.get("token_type_ids") or [0] * len(ids)
+        second = next(i for i in range(first + size, len(ids)) if ids[i : i + size] == bare)
+        return ids, kinds, size, first, second
 
-        `types` says which text each token counts with, where a window holds two. The windows come in batches of similar
-        length, the longest first, and nothing is kept. Empty windows are left out.
+    def read(
+        self, windows: Sequence[list[int]], layer: int | None = None, types: Sequence[list[int]] | None = None
+    ) -> tuple[Tensor, np.ndarray]:
+        """(rows, dimensions) that hold the tokens of all windows, and the row of each window's first token."""
+        parts, first, total = [torch.zeros(0, self.model.config.hidden_size, device=self.device)], [0] * len(windows), 0
+        for numbers, states in self.batches(windows, layer, types):
+            for row, number in enumerate(numbers):
+                first[number] = total + row * states.shape[1]
+            parts.append(states.flatten(0, 1))
+            total += len(parts[-1])
+        return torch.cat(parts), np.array(first, dtype=np.int64)
+
+    def batches(
+        self, windows: Sequence[list[int]], layer: int | None = None, types: Sequence[list[int]] | None = None
+    ) -> Iterator[tuple[list[int], Tensor]]:
+        """The numbers of some windows and (windows, longest, dimensions) from a layer, the last unless told.
+
+        `types` says which text each token counts with, where a window holds two. Batches are of similar length, the
+        longest first, and nothing is kept. Empty windows are left out.
         """
         order = sorted(range(len(windows)), key=lambda number: len(windows[number]), reverse=True)
         order = [number for number in order if windows[number]]
@@ -134,24 +159,18 @@ class Network:
         while start < len(order):
             longest = len(windows[order[start]])
             batch = order[start : start + max(1, most // longest)]
-            ids = torch.full((len(batch), longest), self.tokenizer.pad_token_id or 0)
-            mask, kinds = torch.zeros_like(ids), torch.zeros_like(ids)
+            ids = np.full((len(batch), longest), self.tokenizer.pad_token_id or 0)
+            mask, kinds = np.zeros_like(ids), np.zeros_like(ids)
             for row, number in enumerate(batch):
                 length = len(windows[number])
-                ids[row, :length] = torch.tensor(windows[number])
+                ids[row, :length] = windows[number]
                 mask[row, :length] = 1
                 if types is not None:
-                    kinds[row, :length] = torch.tensor(types[number])
-            more = {"token_type_ids": kinds.to(self.device)} if types is not None and kinds.any() else {}
-            out = self.model(
-                input_ids=ids.to(self.device),
-                attention_mask=mask.to(self.device),
-                output_hidden_states=layer is not None,
-                **more,
-            )
-            states = out.last_hidden_state if layer is None else out.hidden_states[layer]
-            for row, number in enumerate(batch):
-                yield number, states[row, : len(windows[number])].float()
+                    kinds[row, :length] = types[number]
+            given = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": kinds} if kinds.any() else {})
+            inputs = {name: torch.from_numpy(values).to(self.device) for name, values in given.items()}
+            out = self.model(**inputs, output_hidden_states=layer is not None)
+            yield batch, (out.last_hidden_state if layer is None else out.hidden_states[layer]).float()
             start += len(batch)
 
 

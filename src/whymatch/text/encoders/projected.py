@@ -1,17 +1,14 @@
 """A frozen encoder with a linear map on top: what is trained in seconds."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
 
 from whymatch.text.encoders import Encoder
+from whymatch.text.encoders.known import Known
 from whymatch.text.encoders.learning import Learning
 from whymatch.text.spans import Span
-
-MOST = 2**18  # texts whose vectors are kept: 4 GB for MiniLM, at ten spans a text
-Known: TypeAlias = dict[str, list[tuple[tuple[Span, ...], Tensor]]]
 
 
 class Projected(Learning):
@@ -33,7 +30,8 @@ class Projected(Learning):
         nn.init.eye_(self.map.weight)
         self.map.requires_grad_(learned)
         self.dropout = nn.Dropout(dropout)
-        self.known: Known = {}
+        self.learned = learned
+        self.known = Known()
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         """As `encode`, with gradients of the map."""
@@ -45,16 +43,11 @@ class Projected(Learning):
 
     def frozen(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         """The vectors of the encoder; what it has seen before is not encoded again."""
-        found = [self.recall(text, tuple(some)) for text, some in zip(texts, spans, strict=True)]
+        found = [self.known.get(text, tuple(some)) for text, some in zip(texts, spans, strict=True)]
         new = [number for number, vectors in enumerate(found) if vectors is None]
         if new:
             vectors = self.encoder.encode([texts[number] for number in new], [spans[number] for number in new])
             for number, some in zip(new, vectors, strict=True):
                 found[number] = some
-                if len(self.known) < MOST:
-                    self.known.setdefault(texts[number], []).append((tuple(spans[number]), some))
+                self.known.put(texts[number], tuple(spans[number]), some)
         return [some for some in found if some is not None]
-
-    def recall(self, text: str, spans: tuple[Span, ...]) -> Tensor | None:
-        """What is known of a text in these spans; to hash them would take longer than to compare them."""
-        return next((vectors for known, vectors in self.known.get(text, ()) if known == spans), None)

@@ -62,17 +62,15 @@ def pooled(network: Network, pieces: Sequence[str], room: int, by_mean: bool, un
         for start in range(0, max(len(tokens), 1), size):
             windows.append(network.window(tokens[start : start + size]))
             owner.append(number)
-    sums: dict[int, list[Tensor]] = {}
-    counts = [0] * len(pieces)
-    for number, states in network.states(windows):
-        sums.setdefault(owner[number], []).append(states.sum(dim=0) if by_mean else states[0])
-        counts[owner[number]] += len(states) if by_mean else 1
-    nothing = torch.zeros(network.model.config.hidden_size, device=network.device)
-    rows = [
-        torch.stack(sums[number]).sum(dim=0) / counts[number] if number in sums else nothing
-        for number in range(len(pieces))
-    ]
-    vectors = torch.stack(rows) if rows else nothing[None][:0]
+    sums = torch.zeros(len(pieces), network.model.config.hidden_size, device=network.device)
+    counts = torch.zeros(len(pieces), device=network.device)
+    for numbers, states in network.batches(windows):
+        lengths = torch.tensor([len(windows[number]) if by_mean else 1 for number in numbers], device=network.device)
+        counted = torch.arange(states.shape[1], device=network.device)[None] < lengths[:, None]
+        of = torch.tensor([owner[number] for number in numbers], device=network.device)
+        sums = sums.index_add(0, of, (states * counted[:, :, None]).sum(dim=1))
+        counts.index_add_(0, of, lengths.float())
+    vectors = sums / counts.clamp(min=1)[:, None]
     return torch.nn.functional.normalize(vectors) if unit else vectors
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -47,17 +48,13 @@ def in_context(
 ) -> Tensor:
     """(spans of all texts, dimensions), each distinct text read once; from the last layer unless told."""
     distinct = list(dict.fromkeys(texts))
-    encoded = subwords(network, distinct, layer)
-    first, total = {}, 0
-    for text, (vectors, offsets) in zip(distinct, encoded, strict=True):
-        first[text] = total, offsets
-        total += len(vectors)
-    ranges = []
+    states, found = subwords(network, distinct, layer)
+    known = dict(zip(distinct, found, strict=True))
+    rows = []
     for text, some in zip(texts, spans, strict=True):
-        start, offsets = first[text]
-        ranges += [range(start + inside.start, start + inside.stop) for inside in overlaps(offsets, some)]
-    none = torch.zeros(0, int(network.model.config.hidden_size), device=network.device)
-    return mean_over(torch.cat([none, *(vectors for vectors, _ in encoded)]), ranges)
+        of_text, offsets = known[text]
+        rows += [of_text[inside.start : inside.stop] for inside in overlaps(offsets, some)]
+    return mean_over(states, rows)
 
 
 def by_text(vectors: Tensor, spans: Sequence[Sequence[Span]]) -> list[Tensor]:
@@ -65,35 +62,29 @@ def by_text(vectors: Tensor, spans: Sequence[Sequence[Span]]) -> list[Tensor]:
     return list(torch.split(vectors, [len(some) for some in spans]))
 
 
-def subwords(network: Network, texts: Sequence[str], layer: int | None) -> list[tuple[Tensor, list[tuple[int, int]]]]:
-    """Vectors (sub-words, dimensions) and offsets for each text."""
-    if not texts:
-        return []
-    tokenized = network.tokens(texts)
+def subwords(
+    network: Network, texts: Sequence[str], layer: int | None
+) -> tuple[Tensor, list[tuple[np.ndarray, list[tuple[int, int]]]]]:
+    """Vectors (rows, dimensions), and for each text the rows of its sub-words and their offsets."""
+    tokenized = network.tokens(texts) if texts else {"input_ids": [], "offset_mapping": []}
     windows, places, shift = [], [], len(network.before)
     for number, tokens in enumerate(tokenized["input_ids"]):
         for start, first, last in overlapping(len(tokens), network.fits):
             windows.append(network.window(tokens[start : start + network.fits]))
-            places.append((number, slice(shift + first - start, shift + last - start)))
-    parts: dict[int, dict[int, Tensor]] = {number: {} for number in range(len(texts))}
-    for place, states in network.states(windows, layer):
-        number, taken = places[place]
-        parts[number][place] = states[taken]
-    none = torch.zeros(0, int(network.model.config.hidden_size), device=network.device)
-    joined = [torch.cat([none, *(found[place] for place in sorted(found))]) for found in parts.values()]
-    return list(zip(joined, tokenized["offset_mapping"], strict=True))
+            places.append((number, np.arange(shift + first - start, shift + last - start)))
+    states, begin = network.read(windows, layer)
+    rows: list[list[np.ndarray]] = [[] for _ in texts]
+    for row, (number, taken) in zip(begin, places, strict=True):
+        rows[number].append(row + taken)
+    return states, list(zip(map(np.concatenate, rows), tokenized["offset_mapping"], strict=True))
 
 
-def pool(vectors: Tensor, offsets: list[tuple[int, int]], spans: Sequence[Span]) -> Tensor:
-    """The mean of the sub-words that overlap each span."""
-    return mean_over(vectors, overlaps(offsets, spans))
-
-
-def mean_over(vectors: Tensor, ranges: Sequence[range]) -> Tensor:
-    """The mean of the rows in each range, zero for an empty one."""
-    rows = torch.tensor([row for some in ranges for row in some], dtype=torch.long, device=vectors.device)
-    lengths = torch.tensor([len(some) for some in ranges], dtype=torch.long, device=vectors.device)
-    sums = torch.segment_reduce(vectors[rows], "sum", lengths=lengths, unsafe=True)  # the check would wait for the GPU
+def mean_over(vectors: Tensor, rows: Sequence[np.ndarray]) -> Tensor:
+    """The mean of some rows, for each choice of them; zero for none."""
+    chosen = torch.from_numpy(np.concatenate([np.zeros(0, np.int64), *rows])).to(vectors.device)
+    lengths = torch.tensor([len(some) for some in rows], dtype=torch.long, device=vectors.device)
+    inside = vectors[chosen]
+    sums = torch.segment_reduce(inside, "sum", lengths=lengths, unsafe=True)  # the check would wait for the GPU
     return sums / lengths.clamp(min=1)[:, None]
 
 

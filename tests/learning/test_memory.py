@@ -1,0 +1,44 @@
+"""Vectors are shared by runs with the same model, and those of the bundled one outlast a process."""
+
+from pathlib import Path
+
+import torch
+
+from tests.text.encoders.test_projected import Counted
+from whymatch.learning.memory import Memory
+from whymatch.learning.settings import EncoderSettings, Settings
+from whymatch.text.document import document
+from whymatch.text.encoders.projected import Projected
+from whymatch.text.spans import words
+
+BUNDLED = Settings("classify", "data")
+OTHER = Settings("classify", "data", encoder=EncoderSettings(model="somewhere"))
+
+
+def encoded(memory: Memory, settings: Settings, text: str) -> tuple[torch.Tensor, list[str]]:
+    """The vectors of a text by a new encoder, and what it was asked for."""
+    counted = Counted()
+    encoder = Projected(counted, 3)
+    memory.share(encoder, settings)
+    (vectors,) = encoder.encode([text], [document(text, words).spans])
+    memory.keep()
+    return vectors, counted.asked
+
+
+def test_processes_side_by_side_lose_nothing_of_each_other(tmp_path: Path) -> None:
+    one, other = Memory(tmp_path), Memory(tmp_path)
+    for memory, text in ((one, "a b"), (other, "c d"), (one, "e"), (other, "f")):
+        assert encoded(memory, BUNDLED, text)[1] == [text]
+    later = Memory(tmp_path)
+    for text in ("a b", "c d", "e", "f"):
+        vectors, asked = encoded(later, BUNDLED, text)
+        assert not asked
+        assert torch.equal(vectors, encoded(Memory(), BUNDLED, text)[0])
+
+
+def test_only_the_bundled_model_lasts(tmp_path: Path) -> None:
+    memory = Memory(tmp_path)
+    assert encoded(memory, OTHER, "a b")[1] == ["a b"]
+    assert not encoded(memory, OTHER, "a b")[1]
+    assert encoded(Memory(tmp_path), OTHER, "a b")[1] == ["a b"]
+    assert not list(tmp_path.iterdir())
