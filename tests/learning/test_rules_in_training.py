@@ -200,7 +200,7 @@ def test_models_of_the_same_name_do_not_share_vectors(place: Path, tmp_path: Pat
 
 
 def test_a_reader_learns_by_labels_and_the_links_stay(place: Path, tmp_path: Path) -> None:
-    mean = {**encoder(place, "recurrent", "none"), "layers": 0}
+    mean = {**encoder(place, "recurrent", "none"), "layers": 0, "rare": 2.0}
     readers: dict[str, dict[str, object]] = {
         "bert": {"model": str(place / "bert")},
         "sru": encoder(place, "recurrent", "none"),
@@ -209,6 +209,7 @@ def test_a_reader_learns_by_labels_and_the_links_stay(place: Path, tmp_path: Pat
     for name, reader in readers.items():
         run = settings(place, encoder=mean, reader=reader, rule={"constraint": "exactly:2"})
         _, model = trained(run, tmp_path / name)
+        assert model.encoder.weights.unique().numel() > 1  # some words are rarer than others
         untrained = wm.Aligner("sentence", model.encoder).align_many(texts(run), wm.Exactly(2))
         assert [one.alignment.links for one in model.predict(texts(run))] == [why.links for why in untrained]
         torch.manual_seed(run.schedule.seed)
@@ -230,6 +231,8 @@ def test_a_reader_learns_by_labels_and_the_links_stay(place: Path, tmp_path: Pat
         ("classify", {"kind": "recurrent", "context": "none", "vectors": "x", "layers": 0}, {}, "reader.* learns"),
         ("classify", {"kind": "recurrent", "vectors": "x"}, {}, r"\[reader\] context = 'both'"),
         ("classify", {"loud": True}, {}, "no setting 'loud'"),
+        ("classify", {"rare": 1.0}, {}, r"\[reader\] rare is for"),
+        ("classify", {"rare": -1.0}, {}, r"\[reader\] rare is 0 or more"),
     ],
 )
 def test_readers_that_could_not_read_are_refused(

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
@@ -30,7 +31,8 @@ from whymatch.text.vectors import WordVectors, read_vectors
 def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Classifier:
     """A model with the labels of the records that it is trained on and chosen by."""
     vectors = word_vectors(settings, records)
-    encoder = learner(settings, settings.encoder, vectors)
+    weights = word_weights(vectors, records, settings.encoder.rare) if vectors and settings.encoder.rare else None
+    encoder = learner(settings, settings.encoder, vectors, weights)
     rule, cost = settings.rule.build(), blended(COSTS[settings.cost], settings.neighbours, settings.whole)
     parts: dict[str, Any] = {"split": settings.spans}
     if settings.refine or settings.novelty:
@@ -45,14 +47,20 @@ def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Class
     return Classifier(encoder, rule, labels, cost, **parts, hidden=settings.hidden, dropout=settings.dropout)
 
 
-def learner(settings: Settings, chosen: EncoderSettings, vectors: WordVectors | None) -> Any:
+def learner(
+    settings: Settings, chosen: EncoderSettings, vectors: WordVectors | None, weights: Tensor | None = None
+) -> Any:
     """An encoder that starts from a model, frozen under a map or fine-tuned, or from word vectors."""
     if chosen.kind == "recurrent":
         assert vectors is not None
-        in_context = settings.spans == "word" or chosen.context == "text"
-        dropout, seed = chosen.dropout or 0.0, settings.schedule.seed
         return RecurrentEncoder(
-            vectors, chosen.hidden, chosen.layers, in_context=in_context, dropout=dropout, seed=seed
+            vectors,
+            chosen.hidden,
+            chosen.layers,
+            in_context=settings.spans == "word" or chosen.context == "text",
+            dropout=chosen.dropout or 0.0,
+            seed=settings.schedule.seed,
+            weights=weights,
         )
     model = chosen.model or MINILM
     if chosen.kind == "fine-tuned":
@@ -93,6 +101,14 @@ def word_vectors(settings: Settings, records: Sequence[Pair | Query]) -> WordVec
         test = read_split(settings.data, "test", settings.task, settings.spans)
     known = {text.text[a:b] for text in texts_of([*records, *test]) for a, b in words(text.text)}
     return read_vectors(files[0], keep=known)
+
+
+def word_weights(vectors: WordVectors, records: Sequence[Pair | Query], power: float) -> Tensor:
+    """(vectors): how much each word counts."""
+    rare, weights = Rarity.of_texts((text.text for text in texts_of(records)), 1.0), torch.ones(len(vectors.vectors))
+    for word, row in vectors.words.items():
+        weights[row] = rare.of_word(word.casefold()) ** power
+    return weights
 
 
 def texts_of(records: Iterable[Pair | Query]) -> list[Document]:

@@ -31,7 +31,7 @@ class EncoderSettings:
 
     `context` is what a span's vector is read with: nothing else, its `text`, or `both` texts together. Words are always
     read in their text. A fine-tuned model has its own `dropout`, unless one is given. With 0 `layers`, a recurrent
-    encoder is the mean of the word vectors, which does not learn.
+    encoder is the mean of the word vectors, which does not learn; rare words count by their rarity to the power `rare`.
     """
 
     table: ClassVar[str] = "encoder"
@@ -43,6 +43,7 @@ class EncoderSettings:
     vectors: str | None = None
     hidden: int = 200
     layers: int = 2
+    rare: float = 0.0
     dropout: float | None = None
 
     def __post_init__(self) -> None:
@@ -52,6 +53,10 @@ class EncoderSettings:
             unread(self, self.table, ["model", "layer"], "kind = 'frozen' or 'fine-tuned'")
         else:
             unread(self, self.table, ["vectors", "hidden", "layers"], "kind = 'recurrent'")
+        if self.rare < 0:
+            raise ValueError(f"[{self.table}] rare is 0 or more, got {self.rare:g}.")
+        if self.kind != "recurrent" or self.layers:
+            unread(self, self.table, ["rare"], "kind = 'recurrent' with layers = 0")
         if self.context == "both" and self.kind != "fine-tuned":
             raise ValueError(f"[{self.table}] context = 'both' goes with kind = 'fine-tuned'.")
         if self.kind != "frozen":

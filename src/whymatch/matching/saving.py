@@ -200,6 +200,7 @@ def describe_encoder(encoder: Any) -> dict[str, Any]:
             "hidden": encoder.hidden,
             "layers": encoder.layers,
             "in_context": encoder.contextual,
+            "weighted": encoder.weights is not None,
         }
     return {"kind": "given", "name": encoder.name}
 
@@ -242,7 +243,9 @@ def build_encoder(folder: Path, values: dict[str, Any], vectors: WordVectors | N
         return tuned
     if kind == "recurrent":
         assert vectors is not None
-        return RecurrentEncoder(vectors, values["hidden"], values["layers"], in_context=values["in_context"])
+        weights = vectors.vectors.new_ones(len(vectors.vectors)) if values.get("weighted") else None  # then loaded
+        shape = values["hidden"], values["layers"]
+        return RecurrentEncoder(vectors, *shape, in_context=values["in_context"], weights=weights)
     raise ValueError(
         f"its encoder, {values['name']}, is not in the folder: from_pretrained(folder, encoder=…) takes it"
     )

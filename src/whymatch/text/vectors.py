@@ -91,6 +91,8 @@ def read_spacy(folder: Path, keep: Collection[str] | None) -> WordVectors:
     keys = dict(zip(strings, hashes(strings).tolist(), strict=True))
     keys |= {word: FIRST_SYMBOL + i for i, word in enumerate(SYMBOLS.split()) if keep is None or word in keep}
     words = {word: rows[key] for word, key in keys.items() if 0 <= rows.get(key, -1) < len(table)}
+    if keep is not None:  # a row for each, where spaCy lets words share them
+        table, words = table[list(words.values())], {word: row for row, word in enumerate(words)}
     return WordVectors(folder.name, words, torch.from_numpy(np.ascontiguousarray(table, dtype=np.float32)))
 
 

@@ -115,3 +115,15 @@ def test_encoding_is_the_same_twice_while_learning() -> None:
     one, other = (encoder.encode(["the cat"], [words("the cat")])[0] for _ in range(2))
     assert torch.equal(one, other)
     assert encoder.training
+
+
+def test_words_count_by_their_weights_in_a_mean() -> None:
+    weights = torch.arange(len(VECTORS.vectors), dtype=torch.float32)
+    text = joined([*list(VECTORS.words)[:3], " ".join(list(VECTORS.words)[1:4])])
+    mean = RecurrentEncoder(VECTORS, layers=0, weights=weights).encode([text.text], [text.spans])[0]
+    weighted = VECTORS.vectors * weights[:, None]
+    torch.testing.assert_close(mean, torch.cat([weighted[:3], weighted[1:4].mean(dim=0)[None]]))
+    with pytest.raises(ValueError, match="weights are one a word vector"):
+        RecurrentEncoder(VECTORS, layers=1, weights=weights)
+    with pytest.raises(ValueError, match="weights are one a word vector"):
+        RecurrentEncoder(VECTORS, layers=0, weights=weights[:-1])

@@ -18,8 +18,8 @@ MOST = 100_000  # texts whose words are remembered
 class RecurrentEncoder(Learning):
     """The mean state over the words of each span, read alone, or with the whole text around it if `in_context`.
 
-    Without layers it is the mean of the word vectors, which needs no training. With layers it starts at random, by a
-    seed, and is of use after training.
+    Without layers it is the mean of the word vectors, which needs no training; `weights` say how much each word counts
+    then. With layers it starts at random, by a seed, and is of use after training.
     """
 
     def __init__(
@@ -31,8 +31,11 @@ class RecurrentEncoder(Learning):
         in_context: bool = False,
         dropout: float = 0.0,
         seed: int = 0,
+        weights: Tensor | None = None,
     ) -> None:
         super().__init__()
+        if weights is not None and (layers or weights.shape != vectors.vectors.shape[:1]):
+            raise ValueError("weights are one a word vector, and for a mean of word vectors: layers = 0.")
         self.vectors = vectors
         self.contextual = in_context
         self.hidden, self.layers = hidden, layers
@@ -43,6 +46,8 @@ class RecurrentEncoder(Learning):
             self.sru = SRU(vectors.vectors.shape[1], hidden, layers, dropout) if layers else None
         self.table: Tensor
         self.register_buffer("table", vectors.vectors, persistent=False)  # moves to where the weights are
+        self.weights: Tensor | None
+        self.register_buffer("weights", weights)
         self.known: dict[str, tuple[list[Span], np.ndarray]] = {}
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
@@ -90,6 +95,8 @@ class RecurrentEncoder(Learning):
                 torch.from_numpy(values).to(device) for values in (rows, lengths[batch], np.flatnonzero(inside))
             )
             inputs = self.table[numbers.clamp(min=0)] * (numbers >= 0)[:, :, None]
+            if self.weights is not None:
+                inputs = inputs * self.weights[numbers.clamp(min=0)][:, :, None]
             states = inputs if self.sru is None else self.sru(inputs, sizes).float()
             parts.append(states.flatten(0, 1)[kept])
             first[batch] = total + lengths[batch].cumsum() - lengths[batch]
