@@ -14,6 +14,7 @@ import whymatch as wm
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair
 from whymatch.learning.building import build
+from whymatch.learning.card import TOGETHER
 from whymatch.learning.settings import Settings, read_settings
 from whymatch.learning.train import Run, Watch, train
 from whymatch.show.words import IN_CONTEXT
@@ -31,6 +32,7 @@ POSSIBLE = [
     ("recurrent", "none"),
     ("recurrent", "text"),
 ]
+PARTS = ("encoder.", "reader.", "head.")
 QUIET = Watch(line=lambda line: None)
 
 
@@ -72,7 +74,8 @@ def settings(
     """What a file of settings says: one run."""
     lines = [f'task = "{task}"', f'data = "{place / ("pairs" if task == "classify" else "queries")}"']
     lines += [f'spans = "{spans}"', "dropout = 0.0", "hidden = 8", *more]
-    tables = {"schedule": {"epochs": 1, "batch": 4, "rate": 0.01}, **tables}
+    tuned = task == "rank" and tables.get("encoder", {}).get("kind") == "fine-tuned"
+    tables = {"schedule": {"epochs": 1, "batch": 4, "fine" if tuned else "rate": 0.01}, **tables}
     for name, values in tables.items():
         lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
     file = place / "run.toml"
@@ -158,7 +161,7 @@ def test_impossible_encoders_are_refused_in_words(more: dict[str, object], says:
 
 def test_a_ranker_that_could_learn_nothing_is_refused(place: Path) -> None:
     unmapped = {**encoder(place, "frozen", "none"), "map": False}
-    with pytest.raises(ValueError, match=r"Without \[encoder\] map or refine, a ranker has nothing to learn"):
+    with pytest.raises(ValueError, match="A ranker has nothing to learn"):
         settings(place, task="rank", encoder=unmapped)
     with pytest.raises(ValueError, match="novelty prefers what two texts do not share"):
         settings(place, "refine = 4", "novelty = 0.5", task="rank", encoder=unmapped)
@@ -199,26 +202,55 @@ def test_models_of_the_same_name_do_not_share_vectors(place: Path, tmp_path: Pat
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
-def test_a_reader_learns_by_labels_and_the_links_stay(place: Path, tmp_path: Path) -> None:
-    mean = {**encoder(place, "recurrent", "none"), "layers": 0, "rare": 2.0}
+def test_every_kind_of_reader_learns_by_labels(place: Path, tmp_path: Path) -> None:
+    mean = {"kind": "recurrent", "vectors": str(place / "toy.vec"), "layers": 0, "rare": 2.0}
     readers: dict[str, dict[str, object]] = {
         "bert": {"model": str(place / "bert")},
-        "sru": encoder(place, "recurrent", "none"),
+        "sru": {**encoder(place, "recurrent", "none")},
         "whole": {**encoder(place, "recurrent", "text"), "alone": False},
     }
     for name, reader in readers.items():
         run = settings(place, encoder=mean, reader=reader, rule={"constraint": "exactly:2"})
         _, model = trained(run, tmp_path / name)
         assert model.encoder.weights.unique().numel() > 1  # some words are rarer than others
-        untrained = wm.Aligner("sentence", model.encoder).align_many(texts(run), wm.Exactly(2))
-        assert [one.alignment.links for one in model.predict(texts(run))] == [why.links for why in untrained]
         torch.manual_seed(run.schedule.seed)
         before = build(run, [*pairs_of(run, "train"), *pairs_of(run)]).state_dict()
         after = model.state_dict()
         assert any(not torch.equal(before[key], after[key]) for key in after if key.startswith("reader."))
         card = (tmp_path / name / "model" / "README.md").read_text()
-        assert (IN_CONTEXT in card) is (name == "whole")
+        assert (IN_CONTEXT in card, TOGETHER in card) == (name == "whole", name != "whole")
+        assert model.contextual is (name == "whole")
         assert str(place) not in card
+
+
+def test_marks_teach_the_links_and_labels_the_reader(place: Path, tmp_path: Path) -> None:
+    """With all of the loss on labels, an encoder that could learn stays as it is beside a reader."""
+    for alpha in (1.0, 0.5):
+        run = settings(
+            marked(place),
+            encoder=encoder(place, "recurrent", "none"),
+            reader=encoder(place, "recurrent", "none"),
+            rule={"constraint": "exactly:1"},
+            loss={"alpha": alpha},
+        )
+        _, model = trained(run, tmp_path / str(alpha))
+        torch.manual_seed(run.schedule.seed)
+        before = build(run, [*pairs_of(run, "train"), *pairs_of(run)]).state_dict()
+        after = model.state_dict()
+        moved = {part: not all(torch.equal(before[k], after[k]) for k in after if k.startswith(part)) for part in PARTS}
+        assert moved == {"encoder.": alpha < 1, "reader.": True, "head.": True}
+
+
+def marked(place: Path) -> Path:
+    """The same pairs, with the last sentence of each right text marked."""
+    folder = place / "marked"
+    (folder / "pairs").mkdir(parents=True, exist_ok=True)
+    for split in ("train", "val"):
+        rows = [json.loads(line) for line in (place / "pairs" / f"{split}.jsonl").read_text().splitlines()]
+        for row in rows:
+            row["right_rationale"] = [[row["right"].rindex(". ") + 2, len(row["right"])]]
+        (folder / "pairs" / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -226,10 +258,12 @@ def test_a_reader_learns_by_labels_and_the_links_stay(place: Path, tmp_path: Pat
     [
         ("rank", {}, {}, "reader.* is for task = .classify"),
         ("classify", {}, {"attention": "softmax"}, "reader.* goes with a constraint"),
-        ("classify", {"kind": "frozen", "context": "none"}, {}, "reader.* learns"),
-        ("classify", {"kind": "recurrent", "context": "none"}, {}, r"\[reader\] .*needs vectors"),
-        ("classify", {"kind": "recurrent", "context": "none", "vectors": "x", "layers": 0}, {}, "reader.* learns"),
-        ("classify", {"kind": "recurrent", "vectors": "x"}, {}, r"\[reader\] context = 'both'"),
+        ("classify", {}, {"constraint": "exactly:1", "unrolled": EPSILON}, "reader.* not unrolled"),
+        ("classify", {"kind": "frozen"}, {}, "kind takes fine-tuned or recurrent, got 'frozen'"),
+        ("classify", {"kind": "recurrent"}, {}, r"\[reader\] .*needs vectors"),
+        ("classify", {"kind": "recurrent", "vectors": "x", "layers": 0}, {}, "a reader learns"),
+        ("classify", {"kind": "recurrent", "vectors": "x", "alone": False}, {}, "reads whole texts: give context"),
+        ("classify", {"kind": "recurrent", "vectors": "x", "context": "both"}, {}, r"\[reader\] context = 'both'"),
         ("classify", {"loud": True}, {}, "no setting 'loud'"),
         ("classify", {"rare": 1.0}, {}, r"\[reader\] rare is for"),
         ("classify", {"rare": -1.0}, {}, r"\[reader\] rare is 0 or more"),
@@ -238,8 +272,29 @@ def test_a_reader_learns_by_labels_and_the_links_stay(place: Path, tmp_path: Pat
 def test_readers_that_could_not_read_are_refused(
     task: str, reader: dict[str, object], rule: dict[str, object], says: str, place: Path
 ) -> None:
+    frozen: dict[str, object] = {"map": False} if task == "classify" else {}
     with pytest.raises(ValueError, match=says):
-        settings(place, task=task, reader=reader, rule=rule or {"constraint": "exactly:1"})
+        settings(place, task=task, encoder=frozen, reader=reader, rule=rule or {"constraint": "exactly:1"})
+
+
+def test_what_nothing_would_teach_or_read_is_refused(place: Path) -> None:
+    bert: dict[str, object] = {"model": str(place / "bert")}
+    for more, part in (
+        ((), bert),
+        (("refine = 4",), {**bert, "map": False}),
+        ((), encoder(place, "fine-tuned", "both")),
+    ):
+        with pytest.raises(ValueError, match="takes the labels, and nothing teaches the encoder"):
+            settings(place, *more, encoder=part, reader={})
+    with pytest.raises(ValueError, match=r"\[schedule\] fine is for models that are fine-tuned"):
+        settings(place, encoder=bert, schedule={"fine": 0.01})
+    with pytest.raises(ValueError, match=r"\[schedule\] rate is for what starts at random"):
+        settings(place, task="rank", encoder=encoder(place, "fine-tuned", "none"), schedule={"rate": 0.01})
+    mean: dict[str, object] = {"kind": "recurrent", "layers": 0, "vectors": "x"}
+    with pytest.raises(ValueError, match="take the same vectors"):
+        settings(place, encoder=mean, reader=encoder(place, "recurrent", "none"))
+    with pytest.raises(ValueError, match=r"\[encoder\] hidden is for one or more layers"):
+        settings(place, encoder={**mean, "hidden": 7})
 
 
 def test_a_model_that_knows_and_a_head_that_starts_have_rates_of_their_own(place: Path, tmp_path: Path) -> None:

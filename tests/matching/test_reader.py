@@ -1,5 +1,6 @@
 """A second model for the head: what it is shown, what teaches it, and what it leaves alone."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -143,3 +144,45 @@ def test_a_fine_tuned_reader_comes_back_beside_a_frozen_encoder(minilm: Path, tm
 def test_attention_has_no_links_to_read() -> None:
     with pytest.raises(ValueError, match="goes with a constraint"):
         wm.Classifier(wm.Projected(VECTORS, 5), wm.Attend(), ["no", "yes"], reader=wm.Reader(in_context()))
+    unrolled = wm.Transport(wm.Exactly(1), unrolled=0.1)
+    with pytest.raises(ValueError, match="a constraint and a hard plan"):
+        wm.Classifier(wm.Projected(VECTORS, 5), unrolled, ["no", "yes"], reader=wm.Reader(in_context()))
+
+
+def test_a_reader_has_an_encoder_of_its_own() -> None:
+    shared = in_context()
+    with pytest.raises(ValueError, match="an encoder of its own"):
+        wm.Classifier(shared, wm.Exactly(1), ["no", "yes"], reader=wm.Reader(shared))
+
+
+def test_a_reader_that_could_not_come_back_is_not_written(tmp_path: Path) -> None:
+    own = wm.Reader(wm.Projected(VECTORS, 5))
+    model = wm.Classifier(in_context(), wm.Exactly(1), ["no", "yes"], reader=own)
+    with pytest.raises(ValueError, match="one of your own: it cannot be written"):
+        model.save_pretrained(tmp_path)
+    others = WordVectors("others", dict(WORDS.words), WORDS.vectors.clone())
+    second = wm.Reader(wm.RecurrentEncoder(others, hidden=3, layers=1))
+    with pytest.raises(ValueError, match="only one set can be written"):
+        wm.Classifier(in_context(), wm.Exactly(1), ["no", "yes"], reader=second).save_pretrained(tmp_path)
+
+
+def test_what_a_prediction_rests_on_is_said() -> None:
+    assert not classifier(alone=True).contextual
+    assert classifier(alone=False).contextual
+    by_itself = wm.Reader(wm.RecurrentEncoder(WORDS, hidden=3, layers=1), alone=False)
+    model = wm.Classifier(in_context(), wm.Exactly(1), ["no", "yes"], reader=by_itself)
+    assert model.aligner.contextual
+    assert not model.contextual
+
+
+def test_models_from_before_there_were_readers_are_read(tmp_path: Path) -> None:
+    model = wm.Classifier(wm.Projected(VECTORS, 5), wm.Exactly(2), ["no", "yes"], split="line").eval()
+    model.save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert config.pop("reader") is None
+    (tmp_path / "config.json").write_text(json.dumps({**config, "format": 3}))
+    again = wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)
+    assert [one.probabilities for one in again.predict(PAIRS)] == [one.probabilities for one in model.predict(PAIRS)]
+    (tmp_path / "config.json").write_text(json.dumps({**config, "format": 5}))
+    with pytest.raises(ValueError, match="its format is 5, and this version reads 3 and 4"):
+        wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)

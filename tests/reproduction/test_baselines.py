@@ -70,7 +70,7 @@ def test_a_row_of_a_table_can_be_a_baseline(tmp_path: Path) -> None:
     settings(tmp_path / "pets", {"test": [{"query": "cat", "documents": ["dog", "cat"], "relevant": [1]}]}, "rank")
     rows = '[[row]]\nname = "BM25"\nbaseline = "bm25"\n'
     (tmp_path / "table.toml").write_text(
-        'number = 3\ntitle = "Pets"\ndata = "pets"\ncolumns = { "P@1" = ["P@1", 100] }\n'
+        'order = 3.0\ntitle = "Pets"\ndata = "pets"\ncolumns = { "P@1" = ["P@1", 100] }\n'
         f'settings = {{ task = "rank" }}\n{rows}'
     )
     run_table(read_table(tmp_path / "table.toml"), tmp_path, tmp_path / "results", seeds=2)

@@ -1,6 +1,7 @@
 """What is counted, and the page that shows everything measured."""
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -86,6 +87,9 @@ def test_a_table_has_its_notes_and_speed_every_hardware(monkeypatch: pytest.Monk
     shown = page([table], results, Path("docs/images"))
     assert "| **OT (exact k = 1)** | 50.0 | 1.0 | 1 |\n| OT (exact k = 1), the paper | 12.5 |  | |" in shown
     assert "\n\nRead *with care*.\n" in shown
+    later = replace(table, order=table.order + 1, title="Later")
+    both = page([later, table], results, Path("docs/images"))
+    assert 0 < both.index(f"## {table.title}") < both.index("## Later")
     assert shown.count("| **OT** | 2.00M | 1000.0 | 1.00 | 1000.000 | 1.25 |\n" + speed.PAPER["OT"]) == 2
     assert "**x86_64; bi-SRU**" in shown
     assert "**NVIDIA; bi-SRU**" in shown

@@ -11,7 +11,7 @@ from whymatch.learning.settings import Settings, typed
 from whymatch.reproduction.tables import merged, place, read_table
 
 TABLE = """
-number = 3
+order = 3.0
 title = "A table"
 about = "Of pets."
 data = "pets"
@@ -67,7 +67,7 @@ def test_every_row_is_run_once_and_stands_beside_the_papers(clone: Path, capsys:
 
 
 CURVED = """
-number = 4
+order = 4.0
 title = "Labels"
 data = "pairs"
 curve = true

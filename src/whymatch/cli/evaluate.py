@@ -44,7 +44,7 @@ def run(settings: argparse.Namespace) -> None:
     else:
         header = ["", f"{settings.data.resolve().name}, {settings.split}", "95% interval"]
         print(table(header, [[*row] for row in rows(found)]))
-        if model.aligner.contextual:
+        if model.contextual:
             print(IN_CONTEXT)
     try:
         write_card(folder, found, settings.data, settings.split)

@@ -17,6 +17,9 @@ KNOWS = (
 ALONE = (
     "Spans were read alone: given the links, a prediction depends on the text of the linked spans and on nothing else."
 )
+TOGETHER = (
+    "A second model read the linked spans, and nothing else: given the links, a prediction depends on their text alone."
+)
 ATTENDS = "Attention gives every pair of spans some weight: a prediction depends on all of the text."
 VOCABULARY = "It knows the words of the data set that it was trained on; others have the zero vector."
 
@@ -51,7 +54,7 @@ def card(folder: Path, evaluations: Sequence[Mapping[str, Any]]) -> str:
     by_transport = rule["kind"] == "transport"
     method = in_words({**rule, "by_default": False}) if by_transport else f"{rule['normaliser']} attention"
     reader = config.get("reader")
-    faithful = IN_CONTEXT if (not reader["alone"] if reader else config["contextual"]) else ALONE
+    faithful = IN_CONTEXT if config["contextual"] else TOGETHER if reader else ALONE
     names = [encoder_of(some) for some in (encoder, reader) if some]
     lines = [
         "---", "library_name: whymatch", "---", "",

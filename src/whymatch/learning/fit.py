@@ -15,8 +15,7 @@ from whymatch.learning.batches import Size, batches, pieces
 from whymatch.learning.checkpoint import load_checkpoint, save_checkpoint
 from whymatch.learning.journal import Journal
 from whymatch.learning.processes import Processes
-from whymatch.text.encoders.context import InContext
-from whymatch.text.encoders.finetuned import FineTuned
+from whymatch.text.encoders.learning import Learning
 
 Item = TypeVar("Item")
 NOTED = 20  # steps from one loss in the journal to the next
@@ -108,7 +107,7 @@ class Fitting(Generic[Item]):
                 raise ValueError(f"{self.folder} holds a run already. Resume it, or use another folder.")
             self.journal = Journal(self.folder, self.step) if self.processes.first else None
         gc.collect()
-        gc.freeze()  # a collector that walks through all records again and again takes half of a small step
+        gc.freeze()  # a collector that walks through all records again and again takes up to 40% of a step
         try:
             self.run_epochs(items)
         finally:
@@ -124,7 +123,7 @@ class Fitting(Generic[Item]):
         known = {
             id(weight)
             for part in self.model.modules()
-            if isinstance(part, FineTuned | InContext)
+            if isinstance(part, Learning) and part.tuned
             for weight in part.parameters()
         }
         new, old = ([w for w in self.learned if (id(w) in known) is wanted] for wanted in (False, True))

@@ -57,6 +57,8 @@ class EncoderSettings:
             raise ValueError(f"[{self.table}] rare is 0 or more, got {self.rare:g}.")
         if self.kind != "recurrent" or self.layers:
             unread(self, self.table, ["rare"], "kind = 'recurrent' with layers = 0")
+        else:
+            unread(self, self.table, ["hidden", "dropout"], "one or more layers")
         if self.context == "both" and self.kind != "fine-tuned":
             raise ValueError(f"[{self.table}] context = 'both' goes with kind = 'fine-tuned'.")
         if self.kind != "frozen":
@@ -65,7 +67,7 @@ class EncoderSettings:
     @property
     def learns(self) -> bool:
         """Whether there is anything in it that training changes."""
-        return {"frozen": self.map, "fine-tuned": True, "recurrent": self.layers > 0}[self.kind]
+        return self.layers > 0 if self.kind == "recurrent" else self.kind == "fine-tuned" or self.map
 
     def check(self, spans: str) -> None:
         """Raises where it cannot be built for spans of a kind."""
@@ -79,17 +81,27 @@ class EncoderSettings:
 
 @dataclass(frozen=True)
 class ReaderSettings(EncoderSettings):
-    """A second encoder, whose vectors the head compares: it reads the linked spans `alone`, or in their texts."""
+    """A second encoder, whose vectors the head compares: it reads the linked spans `alone`, or in their texts.
+
+    Unless told, a fine-tuned one reads `both` sides together, and a recurrent one each span by itself.
+    """
 
     table: ClassVar[str] = "reader"
-    kind: Literal["frozen", "fine-tuned", "recurrent"] = "fine-tuned"
-    context: Literal["none", "text", "both"] = "both"
+    kind: Literal["fine-tuned", "recurrent"] = "fine-tuned"
+    context: Literal["none", "text", "both"] | None = None  # type: ignore[assignment]
     alone: bool = True
+
+    def __post_init__(self) -> None:
+        if self.context is None:
+            object.__setattr__(self, "context", "both" if self.kind == "fine-tuned" else "none")
+        super().__post_init__()
 
     def check(self, spans: str) -> None:
         super().check(spans)
-        if self.kind == "frozen" or not self.learns:
-            raise ValueError("[reader] learns: its kind is 'fine-tuned' or 'recurrent', of a layer or more.")
+        if not self.learns:
+            raise ValueError("[reader] layers is 1 or more: a reader learns.")
+        if not self.alone and spans != "word" and self.context == "none":
+            raise ValueError("[reader] alone = false reads whole texts: give context = 'text' or 'both'.")
 
 
 @dataclass(frozen=True)
@@ -173,7 +185,7 @@ class Settings:
         rule = self.rule.build()
         if self.task == "rank":
             if not (self.encoder.learns or self.refine):
-                raise ValueError("Without [encoder] map or refine, a ranker has nothing to learn.")
+                raise ValueError("A ranker has nothing to learn: give refine, or [encoder] map = true or layers.")
             if self.reader is not None:
                 raise ValueError('[reader] is for task = "classify": a ranker scores by the costs of its links.')
             if self.novelty:
@@ -185,7 +197,8 @@ class Settings:
         if self.loss.alpha is not None and (not isinstance(rule, Transport) or isinstance(rule.constraint, Balanced)):
             raise ValueError('[loss] alpha supervises rationales: task = "classify" under exactly, up-to or one-to.')
         if self.loss.alpha is not None and not (self.encoder.learns or self.refine):
-            raise ValueError("[loss] alpha supervises costs that can learn: give refine, or [encoder] map = true.")
+            advice = "give refine, or [encoder] map = true or layers"
+            raise ValueError(f"[loss] alpha supervises costs that can learn: {advice}.")
         splitter(self.spans)
         if self.hidden < 1 or not 0 <= self.dropout < 1:
             raise ValueError("hidden is 1 or more, dropout is from 0 to below 1.")
@@ -197,12 +210,25 @@ class Settings:
         ):
             raise ValueError("[rule] up-to links pairs that cost less than below: give one above 0 for this cost.")
         self.encoder.check(self.spans)
+        kinds = {self.encoder.kind}
         if self.reader is not None:
-            self.reader.check(self.spans)
-            if not isinstance(rule, Transport):
-                raise ValueError("[reader] reads what is linked: it goes with a constraint, not with attention.")
-            if self.encoder.kind == self.reader.kind == "recurrent" and self.encoder.vectors != self.reader.vectors:
-                raise ValueError("[encoder] and [reader] take the same vectors where both are recurrent.")
+            self.check_reader(self.reader, rule)
+            kinds.add(self.reader.kind)
+        if "fine-tuned" not in kinds:
+            unread(self.schedule, "schedule", ["fine"], "models that are fine-tuned")
+        elif self.task == "rank" and not self.refine:
+            unread(self.schedule, "schedule", ["rate"], "what starts at random; a fine-tuned ranker learns by fine")
+
+    def check_reader(self, reader: ReaderSettings, rule: Rule) -> None:
+        """Raises where a second model has nothing to read, or leaves the first without a teacher."""
+        reader.check(self.spans)
+        if not isinstance(rule, Transport) or rule.unrolled is not None:
+            raise ValueError("[reader] reads what is linked: it goes with a constraint, not attention, not unrolled.")
+        if self.encoder.kind == reader.kind == "recurrent" and self.encoder.vectors != reader.vectors:
+            raise ValueError("[encoder] and [reader] take the same vectors where both are recurrent.")
+        if self.loss.alpha is None and (self.encoder.learns or self.refine):
+            advice = "Without marks ([loss] alpha) give [encoder] map = false, no refine"
+            raise ValueError(f"[reader] takes the labels, and nothing teaches the encoder. {advice}.")
 
 
 def read_settings(file: str | Path) -> list[Settings]:

@@ -60,12 +60,16 @@ class Classifier(Matcher):
             raise ValueError(f"A classifier needs two labels or more, all different, got {list(labels)}.")
         self.labels = list(labels)
         self.thresholds: dict[str, float] = {}  # how strongly a span is selected that people would mark, by side
-        if reader is not None and not (isinstance(rule, Transport) and not rule.soft):
-            raise ValueError(
-                "A reader reads what is linked: it goes with a constraint, and attention links everything."
-            )
+        if reader is not None:
+            check_reader(reader, encoder, rule)
         self.reader = reader
         self.head = Head((reader or encoder).size, len(labels), hidden, dropout)
+
+    @property
+    def contextual(self) -> bool:
+        if self.reader is None:
+            return super().contextual
+        return not self.reader.alone and self.reader.encoder.contextual
 
     def logits(self, pairs: Sequence[tuple[Document, Document]]) -> tuple[Tensor, Matched]:
         """(pairs, labels), and what they were computed from."""
@@ -111,6 +115,14 @@ class Classifier(Matcher):
             Prediction(self.labels[int(row.argmax())], dict(zip(self.labels, row.tolist(), strict=True)), why)
             for row, why in zip(logits.softmax(dim=1), alignments, strict=True)
         ]
+
+
+def check_reader(reader: Reader, encoder: Learner, rule: Rule) -> None:
+    """Raises where there are no links to read, or where labels could move them."""
+    if not isinstance(rule, Transport) or rule.soft or rule.unrolled is not None:
+        raise ValueError(f"A reader reads what is linked: it goes with a constraint and a hard plan, got {rule}.")
+    if reader.encoder is encoder:
+        raise ValueError("A reader has an encoder of its own: labels would move the links of a shared one.")
 
 
 class Once:

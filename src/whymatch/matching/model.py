@@ -117,6 +117,11 @@ class Matcher(nn.Module):
         return next(self.parameters()).device
 
     @property
+    def contextual(self) -> bool:
+        """Whether, given the links, text outside of them may have a part in what is predicted."""
+        return self.aligner.contextual
+
+    @property
     def aligner(self) -> Aligner:
         """An aligner with the model's parts."""
         return self.aligner_of(self.encoder)

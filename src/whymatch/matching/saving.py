@@ -36,7 +36,8 @@ from whymatch.transport.entropic import Temperature
 
 FORMAT = 4
 READ = (3, 4)  # models of format 3 have no reader
-OF_MODEL = ("encoder.model.", "reader.encoder.model.")  # weights that stand in folders of fine-tuned encoders
+OF_MODEL = {"encoder": "encoder.model.", "reader": "reader.encoder.model."}
+"""How the names of weights begin that stand in the folder of a fine-tuned encoder."""
 CONSTRAINTS: dict[str, Any] = {kind.__name__: kind for kind in (Balanced, OneTo, UpTo, Exactly)}
 
 
@@ -66,13 +67,12 @@ def write(model: Matcher, folder: Path) -> None:
         "rarity": model.rarity.weight if model.rarity else 0.0,
         "rule": describe_rule(model.rule),
         "encoder": describe_encoder(model.encoder),
-        "contextual": model.aligner.contextual,
+        "contextual": model.contextual,
     }
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     if isinstance(model, Classifier):
         config |= {"labels": model.labels, "hidden": model.head.of_left.out_features, "thresholds": model.thresholds}
-        reader = model.reader
-        config["reader"] = {**describe_encoder(reader.encoder), "alone": reader.alone} if reader else None
+        config["reader"] = describe_reader(model.reader) if model.reader else None
     elif isinstance(model, Ranker):
         config["calibration"] = model.calibration
     else:
@@ -102,8 +102,8 @@ def write_encoder(encoder: Any, inside: Path) -> None:
 
 def of_folders(encoders: dict[str, Any]) -> tuple[str, ...]:
     """How the names of weights begin that stand in folders."""
-    tuned = [isinstance(encoders.get(name), FineTuned | InContext) for name in ("encoder", "reader")]
-    return tuple(prefix for prefix, some in zip(OF_MODEL, tuned, strict=True) if some)
+    tuned = [name for name, encoder in encoders.items() if isinstance(encoder, FineTuned | InContext)]
+    return tuple(OF_MODEL[name] for name in tuned)
 
 
 def write_vectors(encoders: Iterable[Any], folder: Path) -> dict[str, Tensor]:
@@ -129,7 +129,7 @@ def from_pretrained(folder: str | Path, encoder: Encoder | None = None) -> Any:
         config = json.loads((folder / "config.json").read_text())
         tensors = load_file(folder / "model.safetensors")
         if config["format"] not in READ:
-            raise ValueError(f"its format is {config['format']}, and this version reads {FORMAT}")
+            raise ValueError(f"its format is {config['format']}, and this version reads {' and '.join(map(str, READ))}")
         vectors = read_vectors(folder, config, tensors)
         learner = build_encoder(folder / "encoder", config["encoder"], vectors, encoder)
         rule, cost = build_rule(config["rule"]), blended(COSTS[config["cost"]], *config["mixes"])
@@ -151,7 +151,8 @@ def from_pretrained(folder: str | Path, encoder: Encoder | None = None) -> Any:
         else:
             model = Ranker(learner, rule, cost, **parts)
             model.calibration = tuple(config["calibration"]) if config["calibration"] else None
-        tensors |= {name: tensor for name, tensor in model.state_dict().items() if name.startswith(OF_MODEL)}
+        inside = (*OF_MODEL.values(),)
+        tensors |= {name: tensor for name, tensor in model.state_dict().items() if name.startswith(inside)}
         model.load_state_dict(tensors)
     except OSError as error:
         raise ValueError(f"{folder} holds no model: {error}.") from None
@@ -203,6 +204,14 @@ def describe_encoder(encoder: Any) -> dict[str, Any]:
             "weighted": encoder.weights is not None,
         }
     return {"kind": "given", "name": encoder.name}
+
+
+def describe_reader(reader: Reader) -> dict[str, Any]:
+    """What it takes to build a reader again, all of which is written."""
+    values = describe_encoder(reader.encoder)
+    if values.get("base", values)["kind"] == "given":
+        raise ValueError(f"The reader's encoder, {reader.encoder.name}, is one of your own: it cannot be written.")
+    return {**values, "alone": reader.alone}
 
 
 def unsafe(folder: str, names: list[str]) -> set[str]:

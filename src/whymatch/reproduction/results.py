@@ -29,7 +29,7 @@ FIGURES = {
 def page(tables: Iterable[Table], results: Path, images: Path) -> str:
     """The page, with whatever was run: sparsity, data, the tables that are trained, speed, and the figures."""
     parts = [HEAD, *counted("sparsity", sparsity.section, results), *counted("statistics", statistics.section, results)]
-    for table in sorted(tables, key=lambda table: (table.number, table.name)):
+    for table in sorted(tables, key=lambda table: table.order):
         found = {row.name: runs_of(table, row, results) for row in table.rows}
         if any(found.values()):
             parts.append(section(table, found))

@@ -52,12 +52,12 @@ class Row:
 class Table:
     """A table of the paper: its columns, each with the metric and the factor that give it, and its rows.
 
-    `number` is the paper's. `notes` are printed after it; with `curve`, trained attention is measured at every
+    `order` is its place on the page. `notes` are printed after it; with `curve`, trained attention is measured at every
     threshold (`tradeoff`) as well.
     """
 
     name: str
-    number: int
+    order: float
     title: str
     about: str
     columns: dict[str, tuple[str, float]]
@@ -84,7 +84,7 @@ def read_table(file: Path) -> Table:
         rows.append(Row(row["name"], row.get("paper", {}), settings, trained, data, baseline, row.get("gpu", False)))
     columns = {name: (metric, float(factor)) for name, (metric, factor) in values["columns"].items()}
     about, notes, curve = values.get("about", ""), values.get("notes", ""), values.get("curve", False)
-    return Table(file.stem, values["number"], values["title"], about, columns, tuple(rows), notes, curve)
+    return Table(file.stem, values["order"], values["title"], about, columns, tuple(rows), notes, curve)
 
 
 def merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

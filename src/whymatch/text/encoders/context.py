@@ -22,6 +22,7 @@ class InContext(Learning):
     """
 
     contextual = True
+    tuned = True
 
     def __init__(
         self, model: str | Path = MINILM, *, jointly: bool = False, device: str | None = None, download: bool = False

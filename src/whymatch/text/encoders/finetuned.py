@@ -16,6 +16,7 @@ class FineTuned(Learning):
     """As `SentenceEncoder`, with a copy of the model of its own, whose weights learn."""
 
     contextual = False
+    tuned = True
 
     def __init__(self, model: str | Path = MINILM, *, device: str | None = None, download: bool = False) -> None:
         super().__init__()

@@ -10,7 +10,12 @@ from whymatch.text.spans import Span
 
 
 class Learning(nn.Module):
-    """An encoder whose `states` have gradients; `encode` is the same without them, and without dropout."""
+    """An encoder whose `states` have gradients; `encode` is the same without them, and without dropout.
+
+    `tuned` says that its weights have learned before, and are to learn slowly.
+    """
+
+    tuned = False
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         """(spans, dimensions) for each text, with gradients."""

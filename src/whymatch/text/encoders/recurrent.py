@@ -37,7 +37,7 @@ class RecurrentEncoder(Learning):
         if weights is not None and (layers or weights.shape != vectors.vectors.shape[:1]):
             raise ValueError("weights are one a word vector, and for a mean of word vectors: layers = 0.")
         self.vectors = vectors
-        self.contextual = in_context
+        self.contextual = in_context and layers > 0
         self.hidden, self.layers = hidden, layers
         self.size = 2 * hidden if layers else vectors.vectors.shape[1]
         self.name = f"bi-SRU ({layers} layers of {hidden}) over {vectors.name}" if layers else vectors.name

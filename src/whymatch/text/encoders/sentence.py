@@ -68,7 +68,7 @@ def pooled(network: Network, pieces: Sequence[str], room: int, by_mean: bool, un
         lengths = torch.tensor([len(windows[number]) if by_mean else 1 for number in numbers], device=network.device)
         counted = torch.arange(states.shape[1], device=network.device)[None] < lengths[:, None]
         of = torch.tensor([owner[number] for number in numbers], device=network.device)
-        sums = sums.index_add(0, of, (states * counted[:, :, None]).sum(dim=1))
+        sums.index_add_(0, of, (states * counted[:, :, None]).sum(dim=1))
         counts.index_add_(0, of, lengths.float())
     vectors = sums / counts.clamp(min=1)[:, None]
     return torch.nn.functional.normalize(vectors) if unit else vectors
