@@ -1,6 +1,7 @@
 """`whymatch index`: a corpus into an index that can be searched."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,8 @@ if TYPE_CHECKING:
     from whymatch.matching.aligner import Aligner
     from whymatch.matching.ranker import Ranker
     from whymatch.search.building import Report
-    from whymatch.search.corpus import Place
+    from whymatch.search.corpus import Corpus, Place
+    from whymatch.search.index import Index
 
 
 def add_to(verbs: Any) -> None:
@@ -27,6 +29,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--delete", nargs="+", metavar="ID", help="delete documents, instead of reading a CORPUS")
     parser.add_argument("--max-mb", type=float, default=5, help="size of a text (default: 5)")
     parser.add_argument("--limit", type=int, default=2000, help="spans in a text (default: 2000)")
+    parser.add_argument("--ray", metavar="ADDRESS", help="encode on a Ray cluster; local: on all of this machine")
     parser.add_argument("--encoding", default="utf-8", help="of the files (default: utf-8)")
     parser.set_defaults(run=run)
 
@@ -52,6 +55,9 @@ def run(settings: argparse.Namespace) -> int:
 
     from whymatch.cli.watching import bar
 
+    if settings.ray is not None:
+        report = on_ray(settings, index, corpus)
+        return told(report, index, settings.out)
     with bar("indexing", size, "speed") as update:
 
         def show(place: "Place", report: "Report") -> None:
@@ -59,7 +65,27 @@ def run(settings: argparse.Namespace) -> int:
 
         report = build(index, corpus, lambda place, error: complain(f"{place}: {error}"), show, prune=settings.prune)
         update(size)
-    print(summary(report, len(index), settings.out))
+    return told(report, index, settings.out)
+
+
+def on_ray(settings: argparse.Namespace, index: "Index", corpus: "Corpus") -> "Report":
+    """The same by workers of a cluster."""
+    from whymatch.cli.watching import bar
+    from whymatch.search.spreading import build_on_ray
+
+    if settings.prune:
+        raise ValueError("--prune does not go with --ray: run it once more without.")
+    with bar("indexing", None, "speed") as update:
+
+        def show(done: int, rows: int, report: "Report") -> None:
+            update(done, total=rows, speed=f"{done / max(report.seconds, 1e-9):.1f} documents/s")
+
+        return build_on_ray(index, corpus, partial(matcher, settings.model), settings.ray, complain, show)
+
+
+def told(report: "Report", index: "Index", out: Path) -> int:
+    """Says what was done; the exit status."""
+    print(summary(report, len(index), out))
     if report.bad:
         complain(f"rows that could not be indexed: {report.bad}.")
     return 2 if report.bad else 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from whymatch.search.corpus import Place, Row
+from whymatch.search.encoding import outcomes
 from whymatch.search.index import Index
 from whymatch.search.rows import digest
 
@@ -73,14 +74,14 @@ def build(
 def write(index: Index, rows: dict[str, Row], report: Report, complain: Callable[[Place, ValueError], None]) -> None:
     """Encodes and writes some rows, in one transaction."""
     start = time.perf_counter()
-    outcomes = index.outcomes({id_: row.text for id_, row in rows.items()})
+    encoded = outcomes(index.aligner, {id_: row.text for id_, row in rows.items()})
     report.encoding += time.perf_counter() - start
-    for id_, found in outcomes.items():
+    for id_, found in encoded.items():
         if isinstance(found, ValueError):
             report.bad += 1
             complain(rows[id_].place, found)
     report.written += index.write(
-        [found for found in outcomes.values() if not isinstance(found, ValueError)], replacing=True
+        [found for found in encoded.values() if not isinstance(found, ValueError)], replacing=True
     )
 
 

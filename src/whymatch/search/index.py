@@ -8,16 +8,15 @@ import torch
 
 from whymatch.matching.aligner import Aligner, Text
 from whymatch.matching.costs import blended, cosine_distance
-from whymatch.matching.encoding import each_alone
 from whymatch.matching.ranker import Ranker
 from whymatch.search.candidates import Candidate, candidates
+from whymatch.search.encoding import outcomes, split
 from whymatch.search.identity import Identity, check, identify, read_identity
 from whymatch.search.results import Hit, Results
-from whymatch.search.rows import COLUMNS, Entry, entry, from_arrow, schema, to_arrow
+from whymatch.search.rows import COLUMNS, Entry, from_arrow, schema, to_arrow
 from whymatch.search.scoring import Encoded, alignments, comparable, encoded, parts, reweighed, scores
 from whymatch.search.store import Store
-from whymatch.text.document import Document, document
-from whymatch.text.spans import is_blank
+from whymatch.text.document import Document
 from whymatch.transport.constraints import Constraint, Exactly
 
 CANDIDATES = 100  # in each way
@@ -120,37 +119,10 @@ class Index:
         if not isinstance(documents, Mapping):
             raise TypeError(f"Documents are a dictionary of texts by id, got {type(documents).__name__}.")
         found = []
-        for id_, some in self.outcomes(documents).items():
+        for id_, some in outcomes(self.aligner, documents).items():
             if isinstance(some, ValueError):
                 raise ValueError(f"Document {id_!r}: {some}")
             found.append(some)
-        return found
-
-    def outcomes(self, documents: Mapping[str, Text]) -> dict[str, Entry | ValueError]:
-        """Each document with its vectors, or what is wrong with it."""
-        found: dict[str, Entry | ValueError] = {}
-        ready: dict[str, Document] = {}
-        for id_, text in documents.items():
-            try:
-                ready[checked(id_)] = self.split(text)
-            except (ValueError, TypeError) as error:
-                found[id_] = ValueError(str(error))
-        encoder = self.aligner.encoder
-        vectors = each_alone(
-            lambda some: encoder.encode([text.text for text in some], [text.spans for text in some]), [*ready.values()]
-        )
-        for (id_, text), some in zip(ready.items(), vectors, strict=True):
-            try:
-                found[id_] = some if isinstance(some, ValueError) else entry(id_, text, some.detach().cpu())
-            except ValueError as error:
-                found[id_] = error
-        return {id_: found[id_] for id_ in documents}
-
-    def split(self, text: Text) -> Document:
-        aligner = self.aligner
-        found = document(text, aligner.split, limit=aligner.limit, separator=aligner.separator)
-        if not len(found) or is_blank(found.text):
-            raise ValueError("The text is empty.")
         return found
 
     def write(self, entries: list[Entry], *, replacing: bool) -> int:
@@ -180,7 +152,7 @@ class Index:
         """
         if top < 1 or candidates < 1:
             raise ValueError(f"A search gives 1 or more documents of 1 or more candidates, got {top} of {candidates}.")
-        text = self.encoded(self.split(query))
+        text = self.encoded(split(self.aligner, query))
         return self.ranked(text, self.candidates(text, max(top, candidates)), top, constraint)
 
     def encoded(self, text: Document) -> Encoded:
@@ -219,14 +191,3 @@ def untrained() -> Aligner:
     The vectors that are kept are the same. Links then depend on the text around them; with `Aligner()` they do not.
     """
     return Aligner(cost=blended(cosine_distance, whole=WHOLE))
-
-
-def checked(id_: object) -> str:
-    """An id that can be kept."""
-    if not isinstance(id_, str):
-        raise TypeError(f"An id is a string, got {type(id_).__name__}.")
-    if is_blank(id_):
-        raise ValueError("The id is empty.")
-    if "\0" in id_ or len(id_.encode()) > 1000:
-        raise ValueError(f"An id has no zero bytes and 1,000 bytes or fewer: {id_!r:.40}.")
-    return id_

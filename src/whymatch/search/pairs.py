@@ -1,0 +1,161 @@
+"""Millions of pairs of texts, scored with their links by many workers: Parquet or JSON lines in, Parquet out."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from whymatch.datasets.files import MEGABYTE, decoded, lines, opened
+from whymatch.matching.aligner import Aligner
+from whymatch.matching.alignment import Alignment
+from whymatch.matching.ranker import Ranker
+from whymatch.search.scale import Done, Part, cut, run
+from whymatch.search.scoring import parts as parts_of
+from whymatch.transport.constraints import Constraint
+
+TOGETHER = 256  # pairs that are aligned at a time
+ENDINGS = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+LINK = pa.struct(
+    [(name, pa.int32()) for name in ("left_start", "left_end", "right_start", "right_end")]
+    + [(name, pa.float64()) for name in ("cost", "share")]
+)
+SCHEMA = pa.schema(
+    [
+        ("file", pa.string()),
+        ("row", pa.int64()),
+        ("id", pa.string()),
+        ("score", pa.float64()),
+        ("links", pa.list_(LINK)),
+        ("error", pa.string()),
+    ]
+)
+
+
+class PairRow(NamedTuple):
+    """A pair of texts with its number in a file, from 1, and what is wrong with it."""
+
+    number: int
+    id: str | None
+    left: str
+    right: str
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Files with two texts a row; an `id` is kept, if there is one."""
+
+    path: Path
+    left: str = "left"
+    right: str = "right"
+
+    def files(self) -> list[Path]:
+        """What is read, in order."""
+        if not self.path.exists():
+            raise ValueError(f"There is no {self.path}. Give Parquet, JSON lines, or a folder of such files.")
+        inside = sorted(self.path.rglob("*")) if self.path.is_dir() else [self.path]
+        found = [file for file in inside if file.is_file() and file.name.endswith(ENDINGS)]
+        if not found:
+            raise ValueError(f"{self.path} holds no pairs: files end in {', '.join(ENDINGS)}.")
+        return found
+
+    def counts(self) -> Iterator[tuple[Path, int]]:
+        """The files with the number of their rows."""
+        for file in self.files():
+            if file.suffix == ".parquet":
+                yield file, parquet.ParquetFile(file).metadata.num_rows
+            else:
+                with opened(file) as data:
+                    yield file, sum(1 for _ in lines(data, MEGABYTE))
+
+    def rows(self, file: Path) -> Iterator[PairRow]:
+        """The rows of a file, bad ones too."""
+        for number, values in enumerate(self.values(file), start=1):
+            yield values if isinstance(values, PairRow) else self.row(number, values)
+
+    def values(self, file: Path) -> Iterator[Any]:
+        if file.suffix == ".parquet":
+            table = parquet.ParquetFile(file)
+            columns = [name for name in ("id", self.left, self.right) if name in table.schema_arrow.names]
+            for batch in table.iter_batches(batch_size=TOGETHER, columns=columns):
+                yield from batch.to_pylist()
+            return
+        with opened(file) as data:
+            for number, line in enumerate(lines(data, 16 * MEGABYTE), start=1):
+                try:
+                    yield json.loads(decoded(line, "The line", "utf-8"))
+                except (ValueError, RecursionError) as error:
+                    yield PairRow(number, None, "", "", f"this is not JSON: {error}")
+
+    def row(self, number: int, values: Any) -> PairRow:
+        texts = [values.get(name) for name in (self.left, self.right)] if isinstance(values, dict) else [None, None]
+        if not all(isinstance(text, str) for text in texts):
+            return PairRow(number, None, "", "", f'a row has two texts, "{self.left}" and "{self.right}".')
+        id_ = values.get("id")
+        return PairRow(number, None if id_ is None else str(id_), *texts)
+
+
+@dataclass(frozen=True)
+class Score:
+    """How a worker is made: the pairs that it reads, what aligns them, and under which constraint."""
+
+    pairs: Pairs
+    matcher: Callable[[], Aligner | Ranker]
+    constraint: Constraint | None
+
+    def __call__(self) -> "Scorer":
+        return Scorer(self)
+
+
+class Scorer:
+    """Aligns pairs; k is clipped where a text is short. A pair that cannot be aligned has its error beside it."""
+
+    def __init__(self, made: Score) -> None:
+        self.pairs = made.pairs
+        self.aligner, own = parts_of(made.matcher())
+        self.constraint = made.constraint or own
+
+    def work(self, part: Part) -> tuple[pa.Table, list[str]]:
+        found, complaints = [], []
+        for some in part.slices:
+            rows = islice(self.pairs.rows(Path(some.file)), some.first, some.last)
+            while batch := list(islice(rows, TOGETHER)):
+                good = [row for row in batch if row.error is None]
+                outcomes = self.aligner.outcomes([(row.left, row.right) for row in good], self.constraint, clip=True)
+                whys = dict(zip((row.number for row in good), outcomes, strict=True))
+                found += [record(some.file, row, whys.get(row.number)) for row in batch]
+        complaints = [f"{row['file']}, row {row['row']}: {row['error']}" for row in found if row["error"]]
+        return pa.Table.from_pylist(found, schema=SCHEMA), complaints
+
+
+def record(file: str, row: PairRow, why: Alignment | ValueError | None) -> dict[str, Any]:
+    """A pair as a row of what comes out."""
+    about = {"file": file, "row": row.number, "id": row.id}
+    if not isinstance(why, Alignment):
+        return {**about, "score": None, "links": [], "error": row.error or str(why)}
+    links = [dict(zip(LINK.names, (*link.left, *link.right, link.cost, link.share), strict=True)) for link in why.links]
+    return {**about, "score": why.score, "links": links, "error": None}
+
+
+def score_on_ray(
+    pairs: Pairs,
+    out: Path,
+    matcher: Callable[[], Aligner | Ranker],
+    constraint: Constraint | None,
+    address: str,
+    *,
+    size: int | None = None,
+) -> Iterator[tuple[Done, int]]:
+    """Writes a Parquet file a part into a folder; gives each when it is done, and the number of all rows."""
+    made = Score(pairs, matcher, constraint)
+    aligner = parts_of(matcher())[0]  # here too, so that a model that is not there is refused at once
+    about = [aligner.encoder.name, aligner.cost.name, str(constraint), pairs.left, pairs.right]
+    parts = cut(pairs.counts(), out, about, size)
+    total = sum(part.rows for part in parts)
+    for done in run(parts, made, address):
+        yield done, total

@@ -1,0 +1,120 @@
+"""Work on a cluster: nothing is lost, nothing is done twice, and what comes out is what one process would make."""
+
+import json
+import os
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from tests.search import scaling
+from tests.search.encoding import aligner, posts
+from whymatch.search.building import build
+from whymatch.search.corpus import Corpus
+from whymatch.search.index import Index
+from whymatch.search.pairs import Pairs, score_on_ray
+from whymatch.search.scale import Done, Part, cut, run
+from whymatch.search.spreading import build_on_ray
+from whymatch.transport.constraints import Exactly
+
+pytestmark = pytest.mark.filterwarnings("ignore:::ray", "ignore:lancedb fork support")  # of Ray to itself
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def workers_find_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in paths if path))
+
+
+@given(counts=st.lists(st.integers(0, 40), max_size=6), size=st.integers(1, 30))
+def test_every_row_is_in_one_part(counts: list[int], size: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    files = [(folder / f"{number}.jsonl", rows) for number, rows in enumerate(counts)]
+    for file, _ in files:
+        file.touch()
+    parts = cut(files, folder, "me", size)
+    assert parts == cut(files, folder, "me", size)
+    assert all(part.rows == size for part in parts[:-1])
+    found = [(some.file, row) for part in parts for some in part.slices for row in range(some.first, some.last)]
+    assert found == [(str(file), row) for file, rows in files for row in range(rows)]
+    assert len({part.out for part in parts}) == len(parts)
+    assert not {part.out for part in parts} & {part.out for part in cut(files, folder, "another", size)}
+
+
+def parts_of(folder: Path, rows: int, size: int) -> list[Part]:
+    file = folder / "in.jsonl"
+    file.touch()
+    return cut([(file, rows)], folder / "out", "me", size)
+
+
+def written(parts: list[Part]) -> list[str]:
+    return [row for part in parts for row in parquet.read_table(part.out).column("row").to_pylist()]
+
+
+def test_a_worker_that_is_killed_is_replaced_and_its_part_comes_once(tmp_path: Path) -> None:
+    parts = parts_of(tmp_path, 50, 5)
+    (tmp_path / "notes").mkdir()
+    name = Path(parts[3].out).name
+    done = [*run(parts, scaling.Counting(tmp_path / "notes", killed_at=name))]
+    assert sorted(done) == sorted(Done(p.out, 5, (f"{Path(p.out).name} has 5 rows",)) for p in parts)
+    assert written(parts) == [f"{tmp_path / 'in.jsonl'}:{row}" for row in range(50)]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(Path(p.out).name for p in parts)
+    tries = Counter(path.name.rpartition(".")[0] for path in (tmp_path / "notes").iterdir())
+    assert tries[name] == 2
+    assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
+
+
+def test_work_that_was_broken_off_goes_on_with_what_is_missing(tmp_path: Path) -> None:
+    parts = parts_of(tmp_path, 30, 5)
+    (tmp_path / "notes").mkdir()
+    counting = scaling.Counting(tmp_path / "notes")
+    before = [*run(parts[:2], counting)]
+    assert sorted([*run(parts, counting)]) == sorted(Done(p.out, 5, (f"{Path(p.out).name} has 5 rows",)) for p in parts)
+    assert {*before} < {*run(parts, counting)}
+    assert all(path.suffix == ".0" for path in (tmp_path / "notes").iterdir())  # nothing was done again
+
+
+def test_an_index_is_what_one_process_would_make(tmp_path: Path) -> None:
+    corpus, bad = tmp_path / "corpus.jsonl", ['{"text": "no id"}', "{broken", '{"id": "post-3", "text": "again"}']
+    rows = [json.dumps({"id": id_, "text": text}) for id_, text in posts(60).items()]
+    corpus.write_text("\n".join([*rows[:30], *bad, *rows[30:]]))
+    alone, complaints = Index.create(tmp_path / "alone", aligner()), []
+    build(alone, Corpus(corpus), lambda place, error: complaints.append(f"{place}: {error}"))
+    index = Index.create(tmp_path / "out", aligner())
+    told: list[str] = []
+    report = build_on_ray(index, Corpus(corpus), scaling.words, "local", told.append, size=20)
+    assert (report.written, report.bad) == (60, 3)
+    assert sorted(told) == sorted(complaints)
+    assert sorted(index.ids()) == sorted(alone.ids())
+    for one, other in zip(index.entries(posts(60)), alone.entries(posts(60)), strict=True):
+        assert one.document == other.document
+        assert np.array_equal(one.vectors, other.vectors)
+    assert not (tmp_path / "out" / "parts").exists()
+    query = posts(1)["post-0"]
+    assert [hit.id for hit in index.search(query)] == [hit.id for hit in alone.search(query)]
+    again = build_on_ray(index, Corpus(corpus), scaling.words, "local", told.append, size=20)
+    assert (again.written, again.there, len(index)) == (0, 60, 60)
+
+
+def test_pairs_are_scored_as_one_process_would(tmp_path: Path) -> None:
+    texts = [*posts(21).values()]
+    rows = [json.dumps({"id": i, "left": a, "right": b}) for i, (a, b) in enumerate(pairwise(texts))]
+    (tmp_path / "pairs.jsonl").write_text("\n".join([*rows, "nonsense", '{"left": "a"}']))
+    pairs, out = Pairs(tmp_path / "pairs.jsonl"), tmp_path / "out"
+    done = [one for one, _ in score_on_ray(pairs, out, scaling.words, Exactly(2), "local", size=8)]
+    assert sum(len(one.complaints) for one in done) == 2
+    found = sorted((row for one in done for row in parquet.read_table(one.out).to_pylist()), key=lambda row: row["row"])
+    expected = aligner().align_many([*pairwise(texts)], Exactly(2), clip=True)
+    for row, why in zip(found, expected, strict=False):
+        assert row["score"] == pytest.approx(why.score)
+        spans = [
+            (link["left_start"], link["left_end"], link["right_start"], link["right_end"]) for link in row["links"]
+        ]
+        assert spans == [(*link.left, *link.right) for link in why.links]
+    assert [bool(row["error"]) for row in found] == [False] * 20 + [True] * 2
