@@ -151,6 +151,7 @@ def recorded(out: Path) -> tuple[str, ...]:
 def cluster(address: str) -> Iterator[Any]:
     """Ray on this machine ("local"), or a cluster that is there; nothing is reported to anybody."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # GPUs stay as they are for those who ask for none
     if find_spec("ray") is None:
         raise ModuleNotFoundError("Work on a cluster needs Ray: pip install 'whymatch[scale]'.", name="ray")
