@@ -50,7 +50,9 @@ def test_indexing_says_what_it_did_and_goes_on_where_it_was(run: Callable[..., R
     assert again.out.startswith("1 written, 4 there already; 5 documents in ")
     deleted = run("index", tmp_path / "out", "--delete", "new", "wine")
     assert (deleted.status, deleted.out) == (0, f"2 deleted, 3 documents in {tmp_path / 'out'}\n")
-    assert run("index", tmp_path / "out", "--delete", "nobody").status == 2
+    nobody = run("index", tmp_path / "out", "--delete", "nobody")
+    assert nobody.status == 2
+    assert "there is no document 'nobody' in" in nobody.err
 
 
 def test_bad_rows_are_reported_and_the_exit_status_says_so(run: Callable[..., Ran], tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`whymatch train` and `whymatch evaluate`, from files to metrics."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,13 @@ def test_a_run_goes_on_only_with_the_settings_it_began_with(
     other = f"{text}[rule]\nconstraint = 'one-to:1'\n"
     assert main(["train", settings(tmp_path, other), "--out", out, "--resume"]) == 2
     assert "begun with other settings: rule" in capsys.readouterr().err
+    moved = shutil.copytree(queries, tmp_path / "moved")
+    elsewhere = text.replace(str(queries), str(moved))
+    assert main(["train", settings(tmp_path, elsewhere), "--out", out, "--resume"]) == 0
+    lines = (moved / "train.jsonl").read_text().splitlines()
+    (moved / "train.jsonl").write_text("\n".join([*lines, lines[0].replace('"query": "', '"query": "So ')]))
+    assert main(["train", settings(tmp_path, elsewhere), "--out", out, "--resume"]) == 2
+    assert "begun with other records: the data set has changed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("relevant", ["[false, true, false]", '"12"', "[0.9]", "[]", "[7]", "[0, 0, 1]"])

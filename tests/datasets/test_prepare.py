@@ -12,7 +12,7 @@ from tests.datasets.test_esnli import table
 from tests.datasets.writing import corpus_folder, read_rows, real, write, write_rows
 from whymatch.datasets.eraser import read_eraser
 from whymatch.datasets.folders import read_split
-from whymatch.datasets.pairs import with_whole
+from whymatch.datasets.pairs import in_pieces
 from whymatch.datasets.prepare import Choices, prepare
 from whymatch.datasets.records import Pair, Query
 from whymatch.matching.alignment import Alignment
@@ -112,12 +112,19 @@ def eraser_folder(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["multirc", "eraser"])
-def test_erasers_folders_stay_and_are_counted(tmp_path: Path, name: str) -> None:
-    source = eraser_folder(tmp_path / "from")
-    found = prepare(name, [source], tmp_path / "out")
+def test_erasers_folders_are_counted_and_read_the_same(tmp_path: Path, name: str) -> None:
+    source, out = eraser_folder(tmp_path / "from"), tmp_path / "out"
+    found = prepare(name, [source], out)
     assert found["splits"]["val"]["pairs"] == 3
     assert found["splits"]["val"]["words marked, %"] == round(100 * 5 / 13, 1)
-    assert [file.name for file in (tmp_path / "out").iterdir()] == ["statistics.json"]
+    assert {file.name for file in out.iterdir()} == {"statistics.json", *(f"{split}.jsonl" for split in SPLITS)}
+    for split in SPLITS:
+        before, after = (read_split(folder, split, "classify", "sentence") for folder in (source, out))
+        for one, other in zip(before, after, strict=True):
+            assert isinstance(one, Pair)
+            assert isinstance(other, Pair)
+            assert (other.id, other.label, marked(other)) == (one.id, one.label, marked(one))
+            assert (other.left.pieces, other.right.pieces) == (one.left.pieces, one.right.pieces)
 
 
 def test_the_whole_query_is_one_more_span_and_all_else_survives(tmp_path: Path) -> None:
@@ -153,13 +160,13 @@ def marked(pair: Pair) -> list[str]:
 def test_marks_of_both_sides_stay_with_their_spans() -> None:
     left, right = joined(["one", "two"]), Document("a b c  d", (Span(0, 1), Span(2, 5), Span(7, 8)))
     marks = (Span(4, 7),), (Span(3, 4), Span(7, 8))  # inside a span, and a whole one
-    pair = with_whole(Pair("x", left, right, "yes", *marks))
+    pair = in_pieces(Pair("x", left, right, "yes", *marks), whole=True)
     assert pair.left.pieces == ["one", "two", "one two"]
     assert [pair.left[span] for span in pair.left_rationale or ()] == ["two"]
     assert marked(pair) == ["b c", "d"]
-    nobody_asked = with_whole(Pair("x", left, right, "yes"))
+    nobody_asked = in_pieces(Pair("x", left, right, "yes"), whole=True)
     assert (nobody_asked.left_rationale, nobody_asked.right_rationale) == (None, None)
-    nothing = with_whole(Pair("x", joined([]), right, "yes"))
+    nothing = in_pieces(Pair("x", joined([]), right, "yes"), whole=True)
     assert nothing.left.pieces == []
 
 

@@ -63,7 +63,15 @@ def test_every_row_is_run_once_and_stands_beside_the_papers(clone: Path, capsys:
     assert "| Somebody else's, the paper | 77 |  | |" in page
     capsys.readouterr()
     assert main(["reproduce", "pets", "--data", "data", "--seeds", "2"]) == 0
-    assert "seed" not in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said.count("measured before (P@1 100.0, # Align. 1.0)") == 3
+    assert "0 runs measured; --again measures anew" in said
+    before = (clone / "experiments" / "results" / "pets" / files[2]).stat().st_mtime_ns
+    assert main(["reproduce", "pets", "--data", "data", "--rows", "untrained", "--again"]) == 0
+    assert "1 run measured" in capsys.readouterr().err
+    assert (clone / "experiments" / "results" / "pets" / files[2]).stat().st_mtime_ns > before
+    assert main(["reproduce", "pets", "--data", "data", "--rows", "nobody"]) == 2
+    assert "Results" not in capsys.readouterr().out  # nothing was measured, nothing is written
 
 
 CURVED = """
@@ -105,7 +113,7 @@ def test_a_run_with_other_settings_is_run_again(clone: Path, capsys: pytest.Capt
     file.write_text(json.dumps(before))
     capsys.readouterr()
     assert main(row) == 0
-    assert "seed" not in capsys.readouterr().err
+    assert "seed 0: measured before" in capsys.readouterr().err
     table = clone / "experiments" / "pets.toml"
     table.write_text(table.read_text().replace('spans = "text"', 'spans = "word"'))
     assert main(row) == 0

@@ -170,3 +170,10 @@ def test_building_again_writes_what_changed_alone(index: Index, tmp_path: Path) 
     assert (again.written, again.there, again.deleted) == (1, 8, 1)
     assert complaints == []
     assert {id_: index[id_].text for id_ in index.ids()} == changed
+
+
+def test_a_folder_of_other_things_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "letters.txt").write_text("Dear cat")
+    with pytest.raises(ValueError, match=r"is no index, and holds letters.txt. Name a new or an empty folder."):
+        Index.create(tmp_path, aligner())
+    assert [path.name for path in tmp_path.iterdir()] == ["letters.txt"]

@@ -65,6 +65,8 @@ def run(settings: argparse.Namespace) -> int:
 
         report = build(index, corpus, lambda place, error: complain(f"{place}: {error}"), show, prune=settings.prune)
         update(size)
+    if settings.prune and report.bad:
+        complain("nothing was pruned: a row that could not be read may be a document that is there.")
     return told(report, index, settings.out)
 
 
@@ -96,9 +98,12 @@ def run_delete(settings: argparse.Namespace) -> int:
     from whymatch.search.index import Index
 
     index = Index.open(settings.out)
+    missing = [id_ for id_ in dict.fromkeys(settings.delete) if id_ not in index]
     found = index.delete(settings.delete)
+    for id_ in missing:
+        complain(f"there is no document {id_!r:.60} in {settings.out}.")
     print(f"{found} deleted, {len(index):,} documents in {settings.out}")
-    return 0 if found == len(set(settings.delete)) else 2
+    return 2 if missing else 0
 
 
 def summary(report: "Report", documents: int, out: Path) -> str:

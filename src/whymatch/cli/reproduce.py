@@ -29,6 +29,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--data", type=Path, help="the folder with the prepared data sets (default: WHYMATCH_PREPARED)")
     parser.add_argument("--seeds", type=int, default=1, help="tables: runs of every trained row (default: 1)")
     parser.add_argument("--rows", default="", help="tables: only rows whose name holds this")
+    parser.add_argument("--again", action="store_true", help="tables: measure again what was measured before")
     defaults = ", ".join(f"{what}: {file}" for what, file in OUT.items())
     parser.add_argument("--out", type=Path, help=f"where to write what is drawn (default: {defaults})")
     parser.add_argument("--model", type=Path, metavar="RUN", help="examples: a trained model (default: none, MiniLM)")
@@ -41,8 +42,8 @@ def run(settings: argparse.Namespace) -> None:
     if settings.what not in (*OTHERS, *files):
         known = ", ".join([*OTHERS, *files])
         raise ValueError(f"There is no {settings.what!r} to reproduce: {known}.")
-    if settings.what in OTHERS and (settings.rows or settings.seeds != 1):
-        raise ValueError(f"--rows and --seeds are for tables: {', '.join(files)}.")
+    if settings.what in OTHERS and (settings.rows or settings.seeds != 1 or settings.again):
+        raise ValueError(f"--rows, --seeds and --again are for tables: {', '.join(files)}.")
     if settings.out is not None and settings.what not in OUT:
         raise ValueError(f"--out is for {', '.join(OUT)}; what {settings.what} measures is kept in {RESULTS}.")
     if settings.model is not None and settings.what != "examples":
@@ -110,11 +111,11 @@ def table(settings: argparse.Namespace) -> None:
     if settings.seeds < 1:
         raise ValueError(f"--seeds takes 1 or more, got {settings.seeds}.")
     chosen = read_table(TABLES / f"{settings.what}.toml")
-    try:
-        with training() as watch:
-            run_table(chosen, data, RESULTS, seeds=settings.seeds, only=settings.rows, watch=watch)
-    finally:
-        write_page()
+    chosen_rows = {"seeds": settings.seeds, "only": settings.rows, "again": settings.again}
+    with training() as watch:
+        done = run_table(chosen, data, RESULTS, **chosen_rows, watch=watch)
+    say(f"{settings.what}: {done} run{'s' * (done != 1)} measured{'' if done else '; --again measures anew'}")
+    write_page()
 
 
 OTHERS: dict[str, Callable[[argparse.Namespace], None]] = {

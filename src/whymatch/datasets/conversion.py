@@ -13,14 +13,10 @@ Progress: TypeAlias = Callable[[int, str], None]
 
 @dataclass(frozen=True)
 class Conversion:
-    """The rows of each split, and a function that gives the statistics when they have passed.
-
-    A data set that `stays` in its own layout is checked and counted, and only its statistics are written.
-    """
+    """The rows of each split, and a function that gives the statistics when they have passed."""
 
     splits: Mapping[str, Iterable[Row]]
     statistics: Callable[[], dict[str, Any]]
-    stays: bool = False
 
 
 def run(conversion: Conversion, out: Path | None, progress: Progress) -> dict[str, Any]:
@@ -45,13 +41,9 @@ def run(conversion: Conversion, out: Path | None, progress: Progress) -> dict[st
 
 
 def write(conversion: Conversion, folder: Path, progress: Progress) -> dict[str, Any]:
-    """The splits that do not stay where they are, and `statistics.json`."""
+    """The splits, and `statistics.json`."""
     for split in conversion.splits:
         rows = passing(conversion, split, progress)
-        if conversion.stays:
-            for _ in rows:
-                pass
-            continue
         with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     statistics = conversion.statistics()

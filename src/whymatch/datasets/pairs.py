@@ -1,6 +1,7 @@
-"""Pairs with labels and rationales: e-SNLI into our layout, and ERASER's folders, which stay as they are."""
+"""Pairs with labels and rationales, e-SNLI's and those of ERASER's folders, into our layout."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -33,33 +34,31 @@ def split_row(pair: Pair) -> Row:
 
 
 def conversion(
-    splits: dict[str, Iterable[Pair]],
+    splits: Mapping[str, Iterable[Pair]],
     spans: str,
     *,
     row: Callable[[Pair], Row] = pair_row,
-    stays: bool = False,
     **more: Any,
 ) -> Conversion:
     """Pairs by split as rows, counted as they pass."""
     tally = PairTally()
     rows: dict[str, Iterable[Row]] = {split: map(row, tally.passing(split, some)) for split, some in splits.items()}
-    return Conversion(rows, lambda: {**tally.values(spans), **more}, stays)
+    return Conversion(rows, lambda: {**tally.values(spans), **more})
 
 
 def eraser(folder: Path, query: QuerySpans = "parts") -> Conversion:
-    """A folder of the ERASER benchmark, checked row by row; it stays as it is, unless its queries get more spans."""
-    splits: dict[str, Iterable[Pair]] = {split: read_eraser(folder, split) for split in SPLITS}
+    """A folder of the ERASER benchmark, checked row by row; queries in their parts, or with the whole as one more."""
+    spelled = partial(in_pieces, whole=query == "whole")
+    splits = {split: map(spelled, read_eraser(folder, split)) for split in SPLITS}
     more: dict[str, Any] = {"documents in all": count_documents(folder)}
-    if query == "parts":
-        return conversion(splits, "sentences", stays=True, **more)
-    splits = {split: map(with_whole, some) for split, some in splits.items()}
     return conversion(splits, "sentences", row=split_row, **more)
 
 
-def with_whole(pair: Pair) -> Pair:
-    """The pair with all spans of its left text, put together, as one more span."""
+def in_pieces(pair: Pair, *, whole: bool) -> Pair:
+    """The pair with texts put together from their spans; all of the left ones as one more span, if told."""
     pieces = pair.left.pieces
-    left, right = joined([*pieces, " ".join(pieces)] if len(pieces) > 1 else pieces), joined(pair.right.pieces)
+    left = joined([*pieces, " ".join(pieces)] if whole and len(pieces) > 1 else pieces)
+    right = joined(pair.right.pieces)
     marks = (
         marked_again(before, rationale, after)
         for before, rationale, after in (

@@ -231,11 +231,16 @@ def check_same(made: dict[str, Any], folder: Path) -> None:
     if before is None:
         return
     for values in (before, now):
+        values["data"] = None  # wherever it lies: the records are compared
         values["schedule"] = {key: value for key, value in values["schedule"].items() if key not in FREE}
     old, new = dict(flat(before)), dict(flat(now))
     changed = [
-        f"{key} was {old.get(key)!r:.40} and is {value!r:.40}" for key, value in new.items() if value != old.get(key)
+        f"{key} was {old.get(key)!r:.40} and is {value!r:.40}"
+        for key, value in new.items()
+        if value != old.get(key) and key != "records"
     ]
+    if not changed and new["records"] != old.get("records"):
+        raise ValueError(f"{folder} was begun with other records: the data set has changed. Use another folder.")
     if changed:
         raise ValueError(f"{folder} was begun with other settings: {'; '.join(changed)}. Use another folder.")
 

@@ -72,7 +72,8 @@ def section(table: Table, found: dict[str, list[dict[str, Any]]]) -> str:
     if table.notes:
         lines += ["", table.notes.strip()]
     runs = [run for some in found.values() for run in some]
-    lines += ["", origin(table.name, runs), ""]
+    most = max(len(some) for some in found.values())
+    lines += ["", origin(f"{table.name} --data DATA --seeds {most}", runs), ""]
     return "\n".join(lines)
 
 

@@ -53,7 +53,7 @@ def section(runs: Sequence[dict[str, Any]]) -> str:
     if paired:
         lines += ["The paper uses the official splits of the two others, and prints nothing about them:", ""]
         lines += [*grid(paired, PAIRS, OFFICIAL, "official"), ""]
-    return "\n".join([*lines, origin("statistics", runs), ""])
+    return "\n".join([*lines, origin("statistics --data DATA", runs), ""])
 
 
 def grid(

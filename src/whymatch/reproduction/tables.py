@@ -102,23 +102,33 @@ def place(folder: Path, table: Table, row: Row, seed: int) -> Path:
 
 
 def run_table(
-    table: Table, data: Path, results: Path, *, seeds: int = 1, only: str = "", watch: Watch | None = None
-) -> None:
-    """Runs what is not yet on disk, or was run with other settings, and writes one JSON a run.
+    table: Table,
+    data: Path,
+    results: Path,
+    *,
+    seeds: int = 1,
+    only: str = "",
+    again: bool = False,
+    watch: Watch | None = None,
+) -> int:
+    """Runs what is not yet on disk, or was run with other settings; all `again`, if told. How many runs that were.
 
-    A run that is broken off leaves its checkpoints in `runs`, beside the results, and goes on from there. That folder
-    keeps the vectors of the bundled model, too.
+    Writes one JSON a run. A run that is broken off leaves its checkpoints in `runs`, beside the results, and goes on
+    from there. That folder keeps the vectors of the bundled model, too.
     """
     watch = watch or Watch()
     memory = Memory(results.parent / "runs" / "vectors")
     commit()  # of the code that is loaded now, whatever is committed until a run ends
+    done = 0
     for row, seed in wanted(table, seeds, only, watch):
         settings, described = resolved(table, row, seed, data)
-        file = place(results, table, row, seed)
+        file, what = place(results, table, row, seed), f"{table.name}: {row.name}, seed {seed}"
         before = read_json(file)
-        if before is not None and before.get("baseline") == row.baseline and agree(before["settings"], described):
+        same = before is not None and before.get("baseline") == row.baseline and agree(before["settings"], described)
+        if same and not again:
+            watch.line(f"{what}: measured before ({shown(table, before)})")
             continue
-        watch.line(f"{table.name}: {row.name}, seed {seed}{'' if before is None else ' (its settings have changed)'}")
+        watch.line(what if before is None or same else f"{what} (its settings have changed)")
         start = time.perf_counter()
         digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:8]
         run = results.parent / "runs" / table.name / f"{file.stem}-{digest}"
@@ -129,8 +139,18 @@ def run_table(
         names = {"table": table.name, "row": row.name, "seed": seed, "trained": row.trained, "baseline": row.baseline}
         seconds = round(time.perf_counter() - start, 1)
         keep(file, {**names, "data": row.data, **found, "settings": described, "seconds": seconds})
+        watch.line(shown(table, found))
         memory.keep()
         shutil.rmtree(run, ignore_errors=True)
+        done += 1
+    return done
+
+
+def shown(table: Table, run: Mapping[str, Any]) -> str:
+    """What a run measured, in the columns of its table."""
+    values = {name: run["results"].get(metric) for name, (metric, _) in table.columns.items()}
+    numbers = {name: value["mean"] if isinstance(value, dict) else value for name, value in values.items()}
+    return ", ".join(f"{name} {table.columns[name][1] * v:.1f}" for name, v in numbers.items() if v is not None)
 
 
 def wanted(table: Table, seeds: int, only: str, watch: Watch) -> list[tuple[Row, int]]:
@@ -138,7 +158,10 @@ def wanted(table: Table, seeds: int, only: str, watch: Watch) -> list[tuple[Row,
     found = [(row, seed) for row, seed in table.runs(seeds) if only.lower() in row.name.lower()]
     if only and not found:
         raise ValueError(f"No row of {table.name} that is run has {only!r} in its name.")
-    if only or torch.cuda.is_available() or not any(row.gpu for row, _ in found):
+    if torch.cuda.is_available() or not any(row.gpu for row, _ in found):
+        return found
+    if only:
+        watch.line(f"{table.name}: there is no GPU here, and a row that trains an encoder takes hours without one")
         return found
     watch.line(f"{table.name}: there is no GPU here, and rows that train an encoder are left out")
     return [(row, seed) for row, seed in found if not row.gpu]

@@ -205,7 +205,9 @@ class Corpus:
                 raise ValueError(f'there is no "{self.id}".')
             if not isinstance(id_, str):
                 raise ValueError(f'"{self.id}" is a text or a whole number, got {type(id_).__name__}.')
-            if text is None or not isinstance(text, str) or not isinstance(title, str):
+            if text is None:
+                raise ValueError(f'there is no "{self.text}".')
+            if not isinstance(text, str) or not isinstance(title, str):
                 raise ValueError(f'"{self.text}" is a text, got {type(text).__name__}.')
             whole = titled(title, text) if title else text
             Document(id_, ())  # valid Unicode, both

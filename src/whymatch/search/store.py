@@ -41,6 +41,9 @@ class Store:
     def create(cls, folder: Path, columns: pa.Schema) -> "Store":
         """A new table, or the one that is there."""
         folder.mkdir(parents=True, exist_ok=True)
+        others = {path.name for path in folder.iterdir()} - {f"{TABLE}.lance", "parts"}
+        if others and not (folder / f"{TABLE}.lance").is_dir():
+            raise ValueError(f"{folder} is no index, and holds {min(others)}. Name a new or an empty folder.")
         base = lancedb.connect(str(folder))
         try:
             table = base.create_table(TABLE, schema=columns)
