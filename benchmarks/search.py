@@ -29,7 +29,6 @@ from whymatch.evaluation.ranking import average_precision
 from whymatch.search.building import Report, build
 from whymatch.search.candidates import PROBES
 from whymatch.search.corpus import Place, Row
-from whymatch.search.encoding import split
 from whymatch.search.index import CANDIDATES, DEFAULT, Index
 from whymatch.search.rows import COLUMNS, Entry, from_arrow, pooled
 from whymatch.search.scoring import encoded, scores
@@ -199,7 +198,7 @@ def speed(index: Index, queries: Sequence[str]) -> None:
     taken: dict[str, list[float]] = defaultdict(list)
     for query in [*queries[:5], *queries]:  # the first are warming up
         start = time.perf_counter()
-        text = index.encoded(split(index.aligner, query))
+        text = index.encoded(index.split(query))
         encoding = time.perf_counter()
         found = index.candidates(text, CANDIDATES)
         finding = time.perf_counter()

@@ -36,12 +36,12 @@ def start() -> Callable[..., Any]:
 
 
 def test_indexing_killed_and_started_again_ends_with_every_row_once(start: Callable[..., Any], tmp_path: Path) -> None:
-    corpus, documents = tmp_path / "c.jsonl", posts(max(150, 30 * KILLS))
+    corpus, documents = tmp_path / "c.jsonl", posts(max(600, 60 * KILLS))
     corpus.write_text("".join(json.dumps({"id": id_, "text": text}) + "\n" for id_, text in documents.items()))
     draw, kills = random.Random(0), 0
     while True:
         process = start(index_corpus, tmp_path / "index", corpus)
-        process.join(draw.uniform(0.1, 1.0) if kills < KILLS else None)
+        process.join(draw.uniform(0.02, 0.3) if kills < KILLS else None)
         if process.exitcode is not None:
             assert process.exitcode == 0
             break

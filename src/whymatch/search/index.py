@@ -125,6 +125,10 @@ class Index:
             found.append(some)
         return found
 
+    def split(self, text: Text) -> Document:
+        """A text as documents are split."""
+        return split(self.aligner, text)
+
     def write(self, entries: list[Entry], *, replacing: bool) -> int:
         """Writes entries in one transaction."""
         if not entries:
@@ -152,7 +156,7 @@ class Index:
         """
         if top < 1 or candidates < 1:
             raise ValueError(f"A search gives 1 or more documents of 1 or more candidates, got {top} of {candidates}.")
-        text = self.encoded(split(self.aligner, query))
+        text = self.encoded(self.split(query))
         return self.ranked(text, self.candidates(text, max(top, candidates)), top, constraint)
 
     def encoded(self, text: Document) -> Encoded:

@@ -107,10 +107,11 @@ class Store:
         try:
             try:
                 return query()
-            except RuntimeError as error:
-                if "not found" not in str(error).lower():
-                    raise
+            except RuntimeError:
+                before = self.version
                 self.refresh()
+                if self.version == before:
+                    raise
                 return query()
         except RuntimeError as error:
             raise OSError(f"The index in {self.folder} cannot be read: {error}") from error
