@@ -8,16 +8,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+import whymatch as wm
 from tests.search import scaling
-from tests.search.encoding import aligner, posts
+from tests.search.encoding import SIZE, WordSums, aligner, posts
 from whymatch.search.building import build
 from whymatch.search.corpus import Corpus
 from whymatch.search.index import Index
-from whymatch.search.pairs import Pairs, score_on_ray
+from whymatch.search.pairs import Pairs, fingerprint, score_on_ray
 from whymatch.search.scale import Done, Part, cut, run
 from whymatch.search.spreading import build_on_ray
 from whymatch.transport.constraints import Exactly
@@ -100,6 +102,17 @@ def test_an_index_is_what_one_process_would_make(tmp_path: Path) -> None:
     assert [hit.id for hit in index.search(query)] == [hit.id for hit in alone.search(query)]
     again = build_on_ray(index, Corpus(corpus), scaling.words, "local", told.append, size=20)
     assert (again.written, again.there, len(index)) == (0, 60, 60)
+
+
+def test_another_training_is_another_matcher() -> None:
+    def ranker(seed: int) -> wm.Ranker:
+        model = wm.Ranker(wm.Projected(aligner().encoder, SIZE), Exactly(1), split="line")
+        torch.manual_seed(seed)
+        torch.nn.init.normal_(model.encoder.map.weight)  # type: ignore[attr-defined]
+        return model
+
+    assert fingerprint(ranker(0)) == fingerprint(ranker(0))
+    assert len({fingerprint(some) for some in (ranker(0), ranker(1), aligner(), wm.Aligner("word", WordSums()))}) == 4
 
 
 def test_pairs_are_scored_as_one_process_would(tmp_path: Path) -> None:

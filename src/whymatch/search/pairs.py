@@ -1,5 +1,6 @@
 """Millions of pairs of texts, scored with their links by many workers: Parquet or JSON lines in, Parquet out."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from whymatch.datasets.files import MEGABYTE, decoded, lines, opened
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.ranker import Ranker
+from whymatch.search.identity import identify
 from whymatch.search.scale import Done, Part, cut, run
 from whymatch.search.scoring import parts as parts_of
 from whymatch.transport.constraints import Constraint
@@ -152,10 +154,17 @@ def score_on_ray(
     size: int | None = None,
 ) -> Iterator[tuple[Done, int]]:
     """Writes a Parquet file a part into a folder; gives each when it is done, and the number of all rows."""
-    made = Score(pairs, matcher, constraint)
-    aligner = parts_of(matcher())[0]  # here too, so that a model that is not there is refused at once
-    about = [aligner.encoder.name, aligner.cost.name, str(constraint), pairs.left, pairs.right]
+    about = [fingerprint(matcher()), str(constraint), pairs.left, pairs.right]
     parts = cut(pairs.counts(), out, about, size)
     total = sum(part.rows for part in parts)
-    for done in run(parts, made, address):
+    for done in run(parts, Score(pairs, matcher, constraint), address):
         yield done, total
+
+
+def fingerprint(matcher: Aligner | Ranker) -> str:
+    """What tells a matcher from others, the same one after another training included."""
+    aligner = parts_of(matcher)[0]
+    digest = hashlib.blake2b(f"{identify(aligner).known}, {aligner.cost.name}".encode(), digest_size=16)
+    for name, tensor in sorted(matcher.state_dict().items()) if isinstance(matcher, Ranker) else ():
+        digest.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()

@@ -89,8 +89,12 @@ def run(parts: Sequence[Part], worker: Callable[[], Worker], address: str = "loc
     There is a worker for each GPU of the cluster, or for each processor where there is none. A worker that dies is
     replaced, and its part is tried again.
     """
-    missing = [part for part in parts if not Path(part.out).is_file()]
-    yield from (Done(part.out, part.rows, recorded(Path(part.out))) for part in parts if part not in missing)
+    missing = []
+    for part in parts:
+        if Path(part.out).is_file():
+            yield Done(part.out, part.rows, recorded(Path(part.out)))
+        else:
+            missing.append(part)
     if not missing:
         return
     with cluster(address) as ray:
