@@ -21,14 +21,15 @@ def recurrence(
 def step_by_step(
     candidate: Tensor, forget: Tensor, reset: Tensor, highway: Tensor, gates: Tensor, bias: Tensor
 ) -> Tensor:
-    """The same as torch operations."""
+    """The same as torch operations; steps are taken apart at once, since the gradient of a slice is a whole tensor."""
     forget_gate, reset_gate = gates.chunk(2)
     forget_bias, reset_bias = bias.chunk(2)
     state = torch.zeros_like(candidate[:, 0])
     out = []
-    for t in range(candidate.shape[1]):
-        f = (forget[:, t] + forget_gate * state + forget_bias).sigmoid()
-        r = (reset[:, t] + reset_gate * state + reset_bias).sigmoid()
-        state = candidate[:, t] + f * (state - candidate[:, t])
-        out.append(highway[:, t] + r * (state - highway[:, t]))
+    steps = (inputs.unbind(dim=1) for inputs in (candidate, forget, reset, highway))
+    for new, to_forget, to_reset, passed in zip(*steps, strict=True):
+        f = (to_forget + forget_gate * state + forget_bias).sigmoid()
+        r = (to_reset + reset_gate * state + reset_bias).sigmoid()
+        state = new + f * (state - new)
+        out.append(passed + r * (state - passed))
     return torch.stack(out, dim=1)
