@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -154,6 +154,7 @@ def score_on_ray(
     size: int | None = None,
 ) -> Iterator[tuple[Done, int]]:
     """Writes a Parquet file a part into a folder; gives each when it is done, and the number of all rows."""
+    pairs, out = replace(pairs, path=pairs.path.absolute()), out.absolute()  # a worker stands in another folder
     about = [fingerprint(matcher()), str(constraint), pairs.left, pairs.right]
     parts = cut(pairs.counts(), out, about, size)
     total = sum(part.rows for part in parts)

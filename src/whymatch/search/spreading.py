@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -106,9 +106,11 @@ def build_on_ray(
     Parts lie in the folder until their documents are in the table; started again, it goes on with those that are there.
     """
     report = Report()
-    folder = index.store.folder / "parts"
+    corpus = replace(corpus, path=corpus.path.absolute())  # a worker stands in another folder
+    home = index.store.folder.absolute()
+    folder = home / "parts"
     counts, doubled = surveyed(corpus)
-    made = Encode(corpus, doubled, index.store.folder, matcher, index.aligner.limit)
+    made = Encode(corpus, doubled, home, matcher, index.aligner.limit)
     about = [index.identity.to_json().decode(), asdict(corpus), doubled, made.limit]
     parts = cut(counts, folder, about, size)
     total, done = sum(part.rows for part in parts), 0
