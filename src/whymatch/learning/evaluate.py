@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -10,10 +11,11 @@ from torch import Tensor
 
 from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.agreement import Judged, agreement, best_threshold
-from whymatch.evaluation.classification import macro_f1_of
+from whymatch.evaluation.classification import macro_f1, macro_f1_of
 from whymatch.evaluation.faithfulness import faithfulness
 from whymatch.evaluation.intervals import bootstrap
 from whymatch.evaluation.ranking import auc, average_precision, precision_at_1, reciprocal_rank
+from whymatch.evaluation.rationales import f1, tokens_in
 from whymatch.learning.tasks import in_pieces, scores_of
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
@@ -148,6 +150,17 @@ def evaluate_classifier(
     if deletions:
         found |= delete(model, texts, seen)
     return {**found, "pairs a second": len(pairs) / seconds, "pairs": len(pairs)}
+
+
+def classify_score(model: Classifier, pairs: Sequence[Pair], *, marked: bool = False) -> float:
+    """Macro F1; where marks teach, its mean with the rationales' F1 in all texts that people marked, for validation."""
+    seen, _ = see(model, [(pair.left, pair.right) for pair in pairs])
+    found = macro_f1([model.labels[one.best] for one in seen], [pair.label for pair in pairs])
+    if not marked:
+        return found
+    judged = judge(pairs, [one.chosen for one in seen])
+    texts = next((judged[side] for side in ("both", "right", "left") if side in judged), [])
+    return fmean([found, fmean(f1(tokens_in(one.text, one.chosen), one.gold) for one in texts)]) if texts else found
 
 
 def correctness(model: Classifier, seen: Sequence[Seen], pairs: Sequence[Pair]) -> dict[str, Any]:

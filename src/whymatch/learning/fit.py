@@ -31,6 +31,8 @@ class Schedule:
     fine: float = 5e-5
     """The rate of a model that is fine-tuned."""
     warmup: int = 0
+    decay: bool = False
+    """Whether the rates fall in a line, to nothing at the end of the last epoch."""
     clip: float = 1.0
     patience: int = 3
     accumulate: int = 1
@@ -155,7 +157,9 @@ class Fitting(Generic[Item]):
         self.model.train()
         while self.place < len(order):
             rows = order[self.place : self.place + self.schedule.accumulate]
-            loss = self.last_loss = self.learn(list(self.share(items, sizes, rows, seed)), sum(map(len, rows)))
+            left = 1 - (self.epoch + self.place / len(order)) / self.schedule.epochs if self.schedule.decay else 1.0
+            parts = list(self.share(items, sizes, rows, seed))
+            loss = self.last_loss = self.learn(parts, sum(map(len, rows)), left)
             self.place, done = self.place + len(rows), done + sum(map(len, rows))
             self.progress(Progress(self.epoch, done, len(items), loss, (done - first) / (time.perf_counter() - since)))
             if self.step % self.schedule.every == 0 and self.place < len(order):
@@ -170,8 +174,11 @@ class Fitting(Generic[Item]):
                 chance = (torch.Generator().manual_seed((seed * 1_000_003 + row) % 2**63) for row in piece)
                 yield [self.draw(items[row], generator) for row, generator in zip(piece, chance, strict=True)]
 
-    def learn(self, parts: Sequence[Sequence[Item]], items: int) -> float:
-        """One step of the optimiser on the mean loss of `items` items, of which this process has some; returns it."""
+    def learn(self, parts: Sequence[Sequence[Item]], items: int, left: float) -> float:
+        """One step of the optimiser on the mean loss of `items` items, of which this process has some; returns it.
+
+        `left` is how much of the rates is left.
+        """
         self.step += 1
         self.optimiser.zero_grad()
         total = 0.0
@@ -187,7 +194,7 @@ class Fitting(Generic[Item]):
             )
         self.processes.add_gradients(self.learned)
         for group in self.optimiser.param_groups:
-            group["lr"] = group["most"] * min(1.0, self.step / max(1, self.schedule.warmup))
+            group["lr"] = group["most"] * left * min(1.0, self.step / max(1, self.schedule.warmup))
         length = nn.utils.clip_grad_norm_(self.learned, self.schedule.clip)
         if not length.isfinite():
             where = f"The gradient is {length.item()} at step {self.step}"

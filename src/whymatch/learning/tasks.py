@@ -8,7 +8,6 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from whymatch.datasets.records import Pair, Query
-from whymatch.evaluation.classification import macro_f1
 from whymatch.evaluation.ranking import average_precision
 from whymatch.learning.batches import Size, pieces
 from whymatch.learning.losses import can_choose, combined, contrastive, rationale
@@ -114,13 +113,3 @@ def classify_loss(model: Classifier, loss: LossSettings, pairs: Sequence[Pair]) 
 def spans_in(text: Document, marked: Sequence[Span]) -> list[int]:
     """The numbers of the spans that overlap what people marked."""
     return sorted({number for some in overlaps(text.spans, marked) for number in some})
-
-
-def classify_score(model: Classifier, pairs: Sequence[Pair]) -> float:
-    """Macro F1."""
-    texts, predicted = [(pair.left, pair.right) for pair in pairs], [""] * len(pairs)
-    for rows in in_pieces(texts):
-        logits, _ = model.logits([texts[row] for row in rows])
-        for row, number in zip(rows, logits.argmax(dim=1).tolist(), strict=True):
-            predicted[row] = model.labels[number]
-    return macro_f1(predicted, [pair.label for pair in pairs])

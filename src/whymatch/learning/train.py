@@ -16,13 +16,13 @@ from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
 from whymatch.learning.building import build, check_parts, texts_of
 from whymatch.learning.card import write_card
-from whymatch.learning.evaluate import choose_thresholds, evaluate
+from whymatch.learning.evaluate import choose_thresholds, classify_score, evaluate
 from whymatch.learning.files import read_json, write_whole
 from whymatch.learning.fit import Fitting, Progress
 from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings
-from whymatch.learning.tasks import MOST, classify_loss, classify_score, drawn, rank_loss, rank_score, scores_of, size
+from whymatch.learning.tasks import MOST, classify_loss, drawn, rank_loss, rank_score, scores_of, size
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.saving import from_pretrained
@@ -112,7 +112,8 @@ def train_one(
     if isinstance(model, Ranker):
         loss, score = partial(rank_loss, model, settings.loss.margin), partial(rank_score, model, validation)
     else:
-        loss, score = partial(classify_loss, model, settings.loss), partial(classify_score, model, validation)
+        loss = partial(classify_loss, model, settings.loss)
+        score = partial(classify_score, model, validation, marked=settings.loss.alpha is not None)
     fitting: Fitting[Any] = Fitting(
         model,
         loss,
@@ -125,7 +126,7 @@ def train_one(
         most=MOST,
         draw=partial(drawn, negatives=settings.loss.negatives) if isinstance(model, Ranker) else same,
         processes=processes,
-        measure="MAP" if isinstance(model, Ranker) else "macro F1",
+        measure=measure(settings),
     )
     best = fitting.run(train_split, resume=resume)
     if processes.first:
@@ -133,6 +134,13 @@ def train_one(
         model.save_pretrained(folder / "best")
     processes.wait()
     return Run(settings, best, folder, fitting.measure, processes.first)
+
+
+def measure(settings: Settings) -> str:
+    """What validation gives, for people."""
+    if settings.task == "rank":
+        return "MAP"
+    return "macro F1" if settings.loss.alpha is None else "mean of macro F1 and rationale F1"
 
 
 def encode_once(encoder: Projected, texts: Sequence[Document], watch: Watch) -> None:
@@ -232,7 +240,8 @@ def check_same(made: dict[str, Any], folder: Path) -> None:
         return
     for values in (before, now):
         values["data"] = None  # wherever it lies: the records are compared
-        values["schedule"] = {key: value for key, value in values["schedule"].items() if key not in FREE}
+        free = ("patience",) if values["schedule"].get("decay") else FREE  # a line to the end depends on where that is
+        values["schedule"] = {key: value for key, value in values["schedule"].items() if key not in free}
     old, new = dict(flat(before)), dict(flat(now))
     changed = [
         f"{key} was {old.get(key)!r:.40} and is {value!r:.40}"
