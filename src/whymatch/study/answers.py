@@ -11,7 +11,7 @@ from whymatch.study.items import Study
 from whymatch.text.spans import is_blank
 
 FILE = "answers.sqlite"
-WAIT = 30.0  # seconds for somebody else's answer to be written
+WAIT = 10.0  # seconds for somebody else's answer to be written
 LONGEST = 60  # characters of a name
 TABLES = (
     "create table if not exists study (fingerprint text not null) strict",

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 
@@ -43,20 +43,21 @@ class Attending:
 
     name: str
     spans: str
+    aligner: Aligner
     rule: Rule
-    weigh: Any
-    """A function of two texts: costs and weights (n, m) of their pairs of spans."""
     dense: bool = True
 
     def links(self, pairs: Sequence[Texts]) -> list[list[At]]:
-        return [self.strongest(*pair) for pair in pairs]
+        with torch.no_grad():
+            return [self.strongest(cost.double()) for cost in self.aligner.costs(pairs)]
 
-    def strongest(self, left: Document, right: Document) -> list[At]:
-        """Active pairs of spans, those of most weight first; ties in the order of the texts."""
-        cost, weights = self.weigh(left, right)
-        active = self.rule.active(cost[None], torch.tensor([[len(left), len(right)]]))[0] & (weights > 0)
+    def strongest(self, cost: torch.Tensor) -> list[At]:
+        """Active pairs of spans, those of most weight first, and of these the cheapest: low temperatures make ties."""
+        sizes = torch.tensor([[*cost.shape]])
+        weights = self.rule.weights(cost[None], sizes)[0]
+        active = self.rule.active(cost[None], sizes)[0] & (weights > 0)
         places: list[At] = [(i, j) for i, j in active.nonzero().tolist()]
-        return sorted(places, key=lambda at: (-float(weights[at]), at))
+        return sorted(places, key=lambda at: (-float(weights[at]), float(cost[at]), at))
 
 
 Compared: TypeAlias = Linking | Attending
@@ -68,37 +69,29 @@ def compared(name: str, spans: str) -> Compared:
     if Path(name).is_dir():
         return trained(name, from_pretrained(name))
     kind, _, number = name.partition(":")
-    aligner = partial(Aligner, spans)
     if kind in NORMALISERS:
         try:
             rule = Attend(float(number), kind)  # type: ignore[arg-type]  # one of its names
         except ValueError:
             raise ValueError(f"{kind} takes a temperature above 0, such as {kind}:0.1, got {name!r}.") from None
-        return Attending(name, spans, rule, partial(by_costs, aligner(), rule))
+        return Attending(name, spans, untrained(spans), rule)
     try:
         constraint = named_constraint(name)
     except ValueError:
         raise ValueError(f"A model is {KINDS}, got {name!r}.") from None
     if isinstance(constraint, UpTo):
-        constraint = UpTo(constraint.k, below=aligner().default().below)
-    return Linking(name, spans, aligner(), constraint)
+        constraint = UpTo(constraint.k, below=untrained(spans).default().below)
+    return Linking(name, spans, untrained(spans), constraint)
+
+
+@cache
+def untrained(spans: str) -> Aligner:
+    """The default aligner, which several models of a study share."""
+    return Aligner(spans)
 
 
 def trained(name: str, model: "Matcher") -> Compared:
     """A ranker or a classifier, by its own rule."""
     if isinstance(model.rule, Transport):
         return Linking(name, model.split, model.aligner, model.rule.constraint)
-    return Attending(name, model.split, model.rule, partial(by_model, model))
-
-
-def by_costs(aligner: Aligner, rule: Rule, left: Document, right: Document) -> tuple[torch.Tensor, torch.Tensor]:
-    """Costs of an aligner, and the weights that a rule gives."""
-    (cost,) = aligner.costs([(left, right)])
-    return cost, rule.weights(cost[None], torch.tensor([[*cost.shape]]))[0]
-
-
-def by_model(model: "Matcher", left: Document, right: Document) -> tuple[torch.Tensor, torch.Tensor]:
-    """Costs and weights of a trained model."""
-    with torch.no_grad():
-        matched = model([(left, right)])
-    return matched.cost[0], matched.weights[0]
+    return Attending(name, model.split, model.aligner, model.rule)
