@@ -10,7 +10,8 @@
   const $ = (id) => document.getElementById(id);
   const screens = ["start", "judging", "end"].map($);
   const form = $("questions");
-  let study, sending, items = [], answers = {}, at = 0, spans = [[], []], shown = null;
+  let study, sending, items = [], answers = {}, at = 0, spans = [[], []], shown = null, loading = false;
+  const cache = new Map();
 
   const show = (name) => screens.forEach((screen) => { screen.hidden = screen.id !== name; });
   const given = (id) => answers[id] ?? {};
@@ -19,14 +20,16 @@
   const groups = () => [...form.querySelectorAll("fieldset")];
 
   const fail = (error) => {
-    $("failed").textContent = error.message === "Failed to fetch" ? "The server cannot be reached. Reload the page to try again." : error.message;
+    $("failed").textContent = error.message === "Failed to fetch" ? "The server cannot be reached. Try again soon: your answers are kept." : error.message;
     $("failed").hidden = false;
   };
 
   const told = (state, detail) => {
     const words = { saving: "Saving…", saved: "Saved", trying: "Not saved yet: trying again…", refused: `Not saved: ${detail}` };
-    $("saved").textContent = words[state];
-    $("saved").dataset.state = state;
+    for (const place of document.querySelectorAll(".saved")) {
+      place.textContent = words[state];
+      place.dataset.state = state;
+    }
   };
 
   // Two texts as the server cut them, with room for the curves between them.
@@ -131,22 +134,37 @@
     $("heading").focus({ preventScroll: true });
   };
 
+  // The next item is fetched ahead; one that could not be had is asked for again.
+  const fetched = (place) => {
+    const { id } = items[place];
+    if (!cache.has(id)) {
+      const found = ask(`/api/items/${encodeURIComponent(id)}`);
+      found.catch(() => cache.delete(id));
+      cache.set(id, found);
+    }
+    return cache.get(id);
+  };
+
   const go = async (place) => {
+    if (loading) return;
     if (place >= items.length) { finish(); return; }
-    at = Math.max(0, place);
-    show("judging");
+    loading = true; // what is typed meanwhile belongs to no item
     try {
-      const item = await ask(`/api/items/${encodeURIComponent(items[at].id)}`);
+      const item = await fetched(Math.max(0, place));
+      at = Math.max(0, place);
       $("failed").hidden = true;
-      if (item.id === items[at].id) render(item); // not where another was asked for meanwhile
+      show("judging");
+      render(item);
+      if (at + 1 < items.length) fetched(at + 1);
     } catch (error) { fail(error); }
+    loading = false;
   };
 
   const finish = () => {
     const missing = items.length - complete();
     show("end");
     $("thanks").textContent = missing ? "You are at the end" : "Thank you, you have judged everything";
-    $("left-open").textContent = missing ? `${missing} of ${items.length} items still have open questions.` : `All ${items.length} items are complete. You may close this page, or change an answer.`;
+    $("left-open").textContent = missing ? `${missing} of ${items.length} items still have open questions.` : `All ${items.length} items are complete. Once everything is saved you may close this page, or change an answer.`;
     $("open").hidden = !missing;
     $("thanks").focus();
   };
@@ -169,7 +187,7 @@
   };
 
   form.addEventListener("change", ({ target }) => {
-    const id = items[at].id;
+    const { id } = shown;
     answers[id] = { ...given(id), [target.name]: Number(target.value) };
     $("said").textContent = "";
     sending.give(id, target.name, Number(target.value));
@@ -184,7 +202,7 @@
   form.addEventListener("pointerleave", () => follow(null));
 
   document.addEventListener("keydown", (event) => {
-    if ($("judging").hidden || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if ($("judging").hidden || loading || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
     const onButton = event.target.closest?.("button, summary");
     const key = event.key.toLowerCase();
     const group = current();
