@@ -7,10 +7,10 @@ from errno import ENOSPC
 
 from whymatch import __doc__ as question
 from whymatch import __version__
-from whymatch.cli import align, data, duplicates, evaluate, index, reproduce, score, search, train
+from whymatch.cli import align, data, duplicates, evaluate, index, reproduce, score, search, serve, train
 from whymatch.cli.complaints import complain, discard_output
 
-VERBS = (align, index, search, duplicates, score, data, train, evaluate, reproduce)
+VERBS = (align, index, search, duplicates, serve, score, data, train, evaluate, reproduce)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(error)
         return 2
     except ModuleNotFoundError as error:
-        if error.name not in ("lancedb", "ray"):
+        if error.name not in ("lancedb", "ray", "fastapi", "uvicorn", "prometheus_client"):
             raise
         complain(error)
         return 2
