@@ -1,5 +1,6 @@
 """The server of a study: what it acknowledges is kept, come what may, and it never names a model."""
 
+import json
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,8 @@ import httpx
 import pytest
 
 from tests.study.studies import HACK, SECRETS, serving, written
-from whymatch.serve.study import FILES, POLICY
+from whymatch.serve.page import POLICY
+from whymatch.serve.study import FILES
 from whymatch.study.answers import Answer, Answers
 from whymatch.study.items import Study
 
@@ -19,7 +21,8 @@ ENOUGH = 120  # answers that are acknowledged before the server is killed
 
 
 def put(client: httpx.Client, item: str, question: str, **body: object) -> httpx.Response:
-    return client.put(f"/api/answers/{quote(item)}/{quote(question)}", json=body)
+    path, kind = f"/api/answers/{quote(item)}/{quote(question)}", {"Content-Type": "application/json"}
+    return client.put(path, content=json.dumps(body), headers=kind)
 
 
 def judge(url: str, name: str, made: Study, acknowledged: list[Answer], enough: Event) -> None:
@@ -101,6 +104,7 @@ def test_people_get_all_items_in_orders_of_their_own(served: Served) -> None:
         ("1", "overall", {"annotator": "Ada", "value": True}, 422, "/value"),
         ("1", "overall", {"annotator": "Ada", "value": "1"}, 422, "/value"),
         ("1", "overall", {"annotator": " ", "value": 1}, 422, "A name has"),
+        ("1", "overall", {"annotator": "\ud800", "value": 1}, 422, "A name has"),
         ("1", "overall", {"annotator": "x" * 5000, "value": 1}, 413, "bytes"),
         ("1", "overall", {"value": 1}, 422, "/annotator"),
     ],
@@ -127,7 +131,7 @@ def test_pages_of_other_sites_and_other_hosts_are_kept_out(served: Served) -> No
     assert page.headers["content-security-policy"] == POLICY
     assert "unsafe" not in POLICY
     assert page.headers["x-content-type-options"] == "nosniff"
-    assert page.headers["cache-control"] == "no-store"
+    assert client.get("/api/study").headers["cache-control"] == "no-store"
 
 
 def test_with_a_token_only_the_bare_page_is_open(tmp_path: Path) -> None:

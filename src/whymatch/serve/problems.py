@@ -1,6 +1,7 @@
 """What goes wrong, as problem details (RFC 9457): what happened and what to do, and nothing of the insides."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -11,6 +12,7 @@ from starlette.exceptions import HTTPException
 
 MEDIA = "application/problem+json"
 MOST = 20  # errors that one answer lists
+TYPE = re.compile(r"(str|int|float|ConstraintObject|\w[\w-]*\[.*)$", re.DOTALL)
 LONGEST = 60  # characters of a name that came with a request
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -101,8 +103,13 @@ def message(error: Mapping[str, Any]) -> str:
 
 
 def place(loc: Sequence[object]) -> str:
-    """Where it is, as a JSON pointer: /pairs/3/left."""
-    return "/" + "/".join(str(part)[:LONGEST] for part in loc if part != "body")
+    """Where it is, as a JSON pointer, without the names of types that pydantic puts in between.
+
+    >>> place(("body", "pairs", 3, "left", "list[str]"))
+    '/pairs/3/left'
+    """
+    parts = [str(part)[:LONGEST] for part in loc[loc[:1] == ("body",) :]]
+    return "/" + "/".join(part for part in parts if not TYPE.match(part))
 
 
 def described(*statuses: int) -> dict[int | str, dict[str, Any]]:

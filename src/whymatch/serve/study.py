@@ -1,34 +1,23 @@
 """The page on which people judge rationales, and what it asks for. Nothing here names a model."""
 
-from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Response
+from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict, StrictInt
 from starlette.types import ASGIApp
 
+from whymatch.serve.page import routes
 from whymatch.serve.problems import Problem, add_problems, described
 from whymatch.serve.safety import LOOPBACK, Guarded, Rules
-from whymatch.serve.texts import Written
-from whymatch.show.html import TEMPLATES, blocks, columns
+from whymatch.show.html import blocks, columns
 from whymatch.study.answers import LONGEST, Answers, named
 from whymatch.study.items import Item, Study, link_name
 
-STATIC = Path(__file__).parent / "static"
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-)
 FILES = {
-    "/": (STATIC / "study.html", "text/html"),
-    "/study.css": (STATIC / "study.css", "text/css"),
-    "/study.js": (STATIC / "study.js", "text/javascript"),
-    "/sending.js": (STATIC / "sending.js", "text/javascript"),
-    "/icon.svg": (STATIC / "icon.svg", "image/svg+xml"),
-    "/picture.css": (TEMPLATES / "picture.css", "text/css"),
-    "/curves.js": (TEMPLATES / "curves.js", "text/javascript"),
+    "/": ("study.html",),
+    "/study.css": ("picture.css", "study.css"),
+    "/study.js": ("curves.js", "sending.js", "study.js"),
+    "/icon.svg": ("icon.svg",),
 }
 OPEN = frozenset({*FILES, "/health"})
 """What needs no token: the page asks for it, and sends it with everything that it wants to know."""
@@ -40,7 +29,7 @@ class Given(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    annotator: Written
+    annotator: str
     value: StrictInt
 
 
@@ -55,8 +44,7 @@ def study_app(study: Study, answers: Answers) -> FastAPI:
     """The page and its API: the items for a person, one item, and an answer."""
     app = FastAPI(title="whymatch study", docs_url=None, redoc_url=None)
     add_problems(app)
-    for path, (file, media) in FILES.items():
-        app.add_api_route(path, page(file, media), include_in_schema=False)
+    app.include_router(routes(FILES))
 
     @app.get("/health", summary="Whether the server is there")
     def health() -> dict[str, str]:
@@ -67,7 +55,7 @@ def study_app(study: Study, answers: Answers) -> FastAPI:
         return {"study": study.fingerprint, "title": study.title, "asked": study.asked, "longest_name": LONGEST}
 
     @app.get("/api/items", summary="One person's items, in their order, and answers", responses=described(422))
-    def items(annotator: Written) -> dict[str, Any]:
+    def items(annotator: str) -> dict[str, Any]:
         name = checked(annotator)
         order = [{"id": item.id, "questions": [*study.questions(item)]} for item in study.order(name)]
         return {"annotator": name, "items": order, "answers": answers.of(name)}
@@ -117,17 +105,3 @@ def shown(study: Study, item: Item) -> dict[str, Any]:
         for i, j in item.links
     ]
     return {"id": item.id, "columns": columns(picture), "blocks": blocks(picture), "links": links}
-
-
-def page(file: Path, media: str) -> Callable[[], Response]:
-    """A file of ours, with what it may do."""
-
-    def answer() -> Response:
-        return Response(content(file), media_type=media, headers={"Content-Security-Policy": POLICY})
-
-    return answer
-
-
-@cache
-def content(file: Path) -> bytes:
-    return file.read_bytes()

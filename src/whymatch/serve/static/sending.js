@@ -1,4 +1,3 @@
-"use strict";
 // Answers on their way to the server: in order, one at a time, again until they arrive; kept in this browser meanwhile.
 
 const token = () => {
@@ -71,7 +70,7 @@ class Sending {
   async sendFirst() {
     this.tell(this.tries ? "trying" : "saving");
     const [place, value] = this.waiting.entries().next().value;
-    const path = `/api/answers/${place.split(" ").map(encodeURIComponent).join("/")}`;
+    const path = `api/answers/${place.split(" ").map(encodeURIComponent).join("/")}`;
     try {
       await ask(path, { method: "PUT", body: JSON.stringify({ annotator: this.annotator, value }) });
     } catch (error) {

@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const scales = {
     redundancy: ["Redundancy", "Do the links repeat one another?", ["Most say the same again", "Some overlap", "Each says something of its own"]],
@@ -138,7 +137,7 @@
   const fetched = (place) => {
     const { id } = items[place];
     if (!cache.has(id)) {
-      const found = ask(`/api/items/${encodeURIComponent(id)}`);
+      const found = ask(`api/items/${encodeURIComponent(id)}`);
       found.catch(() => cache.delete(id));
       cache.set(id, found);
     }
@@ -221,7 +220,7 @@
   $("open").addEventListener("click", () => go(items.findIndex((item) => openOf(item).length)));
 
   const begin = async (name) => {
-    const found = await ask(`/api/items?${new URLSearchParams({ annotator: name })}`);
+    const found = await ask(`api/items?${new URLSearchParams({ annotator: name })}`);
     items = found.items;
     answers = found.answers;
     sending = new Sending(study.study, found.annotator, told);
@@ -247,7 +246,7 @@
   });
 
   const start = async () => {
-    study = await ask("/api/study");
+    study = await ask("api/study");
     document.title = study.title;
     $("title").textContent = study.title;
     $("name").maxLength = study.longest_name;
