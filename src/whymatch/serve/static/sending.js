@@ -78,10 +78,13 @@ class Sending {
         this.tries += 1;
         this.timer = setTimeout(() => this.send(), Math.min(15000, 500 * 2 ** this.tries));
         this.tell("trying");
-      } else {
-        this.tell("refused", error.message);
+        return false;
       }
-      return false;
+      this.tell("refused", error.message);
+      if (![404, 422].includes(error.status)) return false; // a token may be missing: it waits
+      this.waiting.delete(place); // it will never be taken, and holds up the others
+      this.keep();
+      return true;
     }
     this.tries = 0;
     if (this.waiting.get(place) === value) this.waiting.delete(place); // not where it was changed meanwhile

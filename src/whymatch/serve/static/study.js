@@ -19,7 +19,9 @@
   const groups = () => [...form.querySelectorAll("fieldset")];
 
   const fail = (error) => {
-    $("failed").textContent = error.message === "Failed to fetch" ? "The server cannot be reached. Try again soon: your answers are kept." : error.message;
+    const away = "The server cannot be reached. Try again soon: your answers are kept.";
+    const closed = "This study needs its token: open the whole address that you were given, which ends in #token=…";
+    $("failed").textContent = !(error instanceof Refused) ? away : error.status === 401 ? closed : error.message;
     $("failed").hidden = false;
   };
 
