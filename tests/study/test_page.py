@@ -170,6 +170,7 @@ def test_what_is_answered_while_the_server_is_dead_arrives_when_it_is_back(show:
         process.wait()
         press(page, *("a" for _ in item.links), "0", "1", "2")
         page.locator('#saved[data-state="trying"]').wait_for()
+        assert "Not saved yet" in (page.locator("#trouble").text_content() or "")
         assert Answers(made, tmp_path).all() == []
     port = re.findall(r"\d+", url)[-1]
     with serving(tmp_path, "--port", port):

@@ -71,7 +71,7 @@ def run_create(settings: argparse.Namespace) -> None:
     if out is None:  # PAIRS --models A B OUT: the last of them is no model
         *names, last = names
         out = Path(last)
-        if not names or ":" in last or last == "balanced" or out.is_dir():
+        if not names or ":" in last or last == "balanced" or (out.is_dir() and any(out.iterdir())):
             raise ValueError(f"Name the folder to write last, and the models before it; {last!r} is no new folder.")
     from whymatch.study.creating import create, draw, read_pairs
     from whymatch.study.models import compared

@@ -130,6 +130,8 @@ def read_study(folder: Path) -> Study:
 
 def read_item(row: Mapping[str, Any], pairs: Sequence[Pair], models: Sequence[str]) -> Item:
     item = Item(str(row["id"]), row["pair"], tuple(row["models"]), tuple((i, j) for i, j in row["links"]))
+    if item.pair not in range(len(pairs)):
+        raise ValueError(f"item {item.id} names a pair that is not there")
     left, right = (range(len(side)) for side in (pairs[item.pair].left, pairs[item.pair].right))
     if not all(i in left and j in right for i, j in item.links) or not {*item.models} <= {*range(len(models))}:
         raise ValueError(f"item {item.id} names a span or a model that is not there")

@@ -31,6 +31,8 @@
       place.textContent = words[state];
       place.dataset.state = state;
     }
+    const trouble = state === "trying" || state === "refused" ? words[state] : "";
+    if ($("trouble").textContent !== trouble) $("trouble").textContent = trouble; // said once, not with every answer
   };
 
   // Two texts as the server cut them, with room for the curves between them.
