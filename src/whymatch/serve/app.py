@@ -67,7 +67,10 @@ class Service:
     def answer(self, questions: Sequence[Question]) -> list[bytes | Exception]:
         """What the thread does in a round."""
         self.metrics.together.observe(len(questions))
-        return answers(self.ready(), questions)
+        models = self.ready()
+        found = answers(models, questions)
+        models.forget()
+        return found
 
     async def ask(self, question: Question, characters: int) -> bytes:
         """The answer to one question."""

@@ -58,8 +58,8 @@ class Patient(H11Protocol):
         self.refuse(Problem(400, "This is not an HTTP request."))
 
     def refuse(self, problem: Problem) -> None:
-        """Answers and hangs up, before there is an app to do so."""
-        if self.cycle is None or self.cycle.response_complete:
+        """Answers in the place of the app, unless it has begun to, and hangs up."""
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
             self.transport.write(raw(problem))
         self.transport.close()
 

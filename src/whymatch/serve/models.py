@@ -12,6 +12,8 @@ from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
 from whymatch.serve.limits import Limits
 from whymatch.text.document import Document, document
+from whymatch.text.encoders.known import Known
+from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.transport.constraints import Constraint, Exactly
 
@@ -75,6 +77,12 @@ class Models:
             found.refresh()
             self.refreshed[id(found)] = now
         return found
+
+    def forget(self) -> None:
+        """Drops the vectors that a trained encoder keeps of each text: it is new texts that come to a server."""
+        for part in () if self.ranker is None else self.ranker.modules():
+            if isinstance(part, Projected):
+                part.known = Known()
 
     @cached_property
     def refreshed(self) -> dict[int, float]:
