@@ -258,4 +258,5 @@ def test_a_server_with_a_token_asks_for_it(visit: Visit, tmp_path: Path) -> None
         page.keyboard.press("Enter")
         page.locator("#shown .picture").wait_for()
         assert page.locator("#token-row").is_hidden()
+        assert page.locator("#ways").is_hidden()  # there is no index
         page.close()
