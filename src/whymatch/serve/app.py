@@ -44,7 +44,7 @@ class Service:
         self.batcher: Batcher[Question, bytes] = Batcher(
             self.answer, most=limits.together, budget=limits.round, waiting=limits.waiting
         )
-        self.metrics.waiting.set_function(lambda: len(self.batcher.waiting))
+        self.metrics.unanswered.set_function(lambda: self.batcher.unanswered)
 
     def load(self) -> None:
         """Loads the models and begins to answer; a server that cannot is stopped, and says why."""

@@ -43,6 +43,7 @@ class Batcher(Generic[Question, Answer]):
         self.changed = Condition()
         self.stopping = False
         self.rounds = 0
+        self.answering = 0
         self.thread = Thread(target=self.work, name="answers", daemon=True)
 
     async def ask(self, question: Question, size: int) -> Answer:
@@ -61,6 +62,11 @@ class Batcher(Generic[Question, Answer]):
             self.changed.notify()
         return found.answer
 
+    @property
+    def unanswered(self) -> int:
+        """Questions that wait, and those of the round that is under way."""
+        return len(self.waiting) + self.answering
+
     def start(self) -> None:
         self.thread.start()
 
@@ -75,6 +81,7 @@ class Batcher(Generic[Question, Answer]):
     def work(self) -> None:
         while some := self.take():
             given = [waiting for waiting in some if waiting.answer.set_running_or_notify_cancel()]
+            self.answering = len(given)
             try:
                 answers = self.answer([waiting.question for waiting in given]) if given else []
                 assert len(answers) == len(given)
@@ -86,6 +93,7 @@ class Batcher(Generic[Question, Answer]):
                         waiting.answer.set_exception(found)
                     else:
                         waiting.answer.set_result(found)
+            self.answering = 0
 
     def take(self) -> list[Waiting[Question, Answer]]:
         """The questions of the next round; none at the end."""

@@ -30,8 +30,8 @@ class Metrics:
             buckets=(1, 2, 4, 8, 16, 32, 64),
             registry=self.registry,
         )
-        self.waiting = Gauge(
-            "whymatch_waiting_questions", "Questions that wait for their round", registry=self.registry
+        self.unanswered = Gauge(
+            "whymatch_unanswered_questions", "Questions that wait or are being answered", registry=self.registry
         )
 
     def answered(self, some: Answered) -> None:

@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,8 @@ class Models:
     indices: "Mapping[bool, Index]"
     """By whether sentences count alone, without their text: thresholds are known for that."""
     limits: Limits
+    refreshed: dict[int, float] = field(default_factory=dict)
+    """When each index last looked for what others wrote."""
 
     def aligner(self, spans: str | None) -> Aligner:
         """What aligns these spans."""
@@ -73,7 +75,7 @@ class Models:
             raise ValueError("This server has no index. Start it with --index.")
         found = self.indices[alone and True in self.indices]
         now = time.monotonic()
-        if now - self.refreshed.get(id(found), now) > FRESH or id(found) not in self.refreshed:
+        if now - self.refreshed.get(id(found), -inf) > FRESH:
             found.refresh()
             self.refreshed[id(found)] = now
         return found
@@ -83,10 +85,6 @@ class Models:
         for part in () if self.ranker is None else self.ranker.modules():
             if isinstance(part, Projected):
                 part.known = Known()
-
-    @cached_property
-    def refreshed(self) -> dict[int, float]:
-        return {}
 
 
 def load(run: Path | None, index: Path | None, limits: Limits) -> Models:

@@ -50,8 +50,8 @@ def bound(host: str, port: int) -> socket.socket:
     if not 0 <= port < 2**16:
         raise ValueError(f"A port is a number from 0 to 65535, got {port}.")
     try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        found = socket.socket(family, kind)
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        found = socket.socket(family, kind, protocol)  # asyncio sends small packets at once only where TCP is named
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
         found.listen(256)
