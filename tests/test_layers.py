@@ -20,6 +20,7 @@ LAYERS = [
     "learning",
     "reproduction",
     "search",
+    "study",
     "serve",
     "cli",
 ]

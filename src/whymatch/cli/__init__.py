@@ -7,10 +7,12 @@ from errno import ENOSPC
 
 from whymatch import __doc__ as question
 from whymatch import __version__
-from whymatch.cli import align, data, duplicates, evaluate, index, reproduce, score, search, train
+from whymatch.cli import align, data, duplicates, evaluate, index, reproduce, score, search, serve, study, train
 from whymatch.cli.complaints import complain, discard_output
 
-VERBS = (align, index, search, duplicates, score, data, train, evaluate, reproduce)
+VERBS = (align, index, search, duplicates, serve, score, data, train, evaluate, study, reproduce)
+EXTRAS = ("lancedb", "ray", "fastapi", "uvicorn", "prometheus_client")
+"""What may be missing, and says itself how to install it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(error)
         return 2
     except ModuleNotFoundError as error:
-        if error.name not in ("lancedb", "ray"):
+        if error.name not in EXTRAS:
             raise
         complain(error)
         return 2

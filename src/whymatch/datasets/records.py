@@ -26,3 +26,11 @@ class Query:
     query: Document
     documents: tuple[Document, ...]
     relevant: tuple[bool, ...]
+
+
+def as_pair(record: Pair | Query) -> Pair:
+    """A query with its first similar document is a pair."""
+    if isinstance(record, Pair):
+        return record
+    similar = next(text for text, wanted in zip(record.documents, record.relevant, strict=True) if wanted)
+    return Pair(record.id, record.query, similar)

@@ -11,7 +11,7 @@ import torch
 
 from whymatch.datasets.catalog import SOURCES
 from whymatch.datasets.folders import read_split
-from whymatch.datasets.records import Pair, Query
+from whymatch.datasets.records import Pair, as_pair
 from whymatch.learning.tasks import spans_in
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
@@ -98,14 +98,6 @@ def group(shown: Shown, data: Path, model: Ranker | Classifier | None) -> dict[s
     drawn = f"{len(pairs)} of {len(records):,} in the test split, by seed {SEED}."
     about = f"{shown.about} {drawn} Licence: {shown.licence}."
     return {"title": shown.title, "about": about, "examples": examples}
-
-
-def as_pair(record: Pair | Query) -> Pair:
-    """A query with its first similar document is a pair."""
-    if isinstance(record, Pair):
-        return record
-    similar = next(text for text, wanted in zip(record.documents, record.relevant, strict=True) if wanted)
-    return Pair(record.id, record.query, similar)
 
 
 def choose(pairs: Sequence[Pair], shown: Shown) -> list[Pair]:

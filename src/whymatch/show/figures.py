@@ -10,7 +10,7 @@ from warnings import catch_warnings, filterwarnings
 
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
-from matplotlib.patches import FancyBboxPatch, PathPatch
+from matplotlib.patches import FancyBboxPatch, Patch, PathPatch
 from matplotlib.path import Path as Curve
 from matplotlib.textpath import TextToPath
 
@@ -21,6 +21,10 @@ COLOURS = ["#0072b2", "#b84a00", "#007a5a", "#a0497d", "#7a6000", "#5b4bb5"]
 LINE, COLUMN, GUTTER = 0.19, 3.4, 1.1  # inches: height of a line, width of a text, width between texts
 CHARACTERS = 44  # in a line of a column
 FONT = FontProperties(size=8.5)
+RATED = {0: ("#c5523f", "white"), 1: ("#c9ced4", "black"), 2: ("#2f6fb0", "white")}
+"""The colour of a rating, as in the paper, and that of a number on it."""
+MEANING = "rating, higher is better; the mean is on the right"
+NARROW = 0.07  # share of a bar that has no room for a number
 
 
 def heat_maps(maps: Mapping[str, Sequence[Sequence[float]]], file: Path) -> None:
@@ -61,6 +65,45 @@ def trade_off(
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncol=2, fontsize=8.5, frameon=False)
     save(figure, file)
+
+
+def rated_bars(found: Mapping[str, Any], file: Path) -> None:
+    """The paper's figure 7 from a study's report: for each question a bar a model, divided by rating, and its mean."""
+    models, questions = found["models"], [*found["models"][0]["ratings"]]
+    if not questions:
+        raise ValueError("This study asked for no ratings: there are no bars to draw.")
+    height = 0.62 * len(questions) + 0.34 * len(models) * len(questions) + 0.5
+    figure = Figure(figsize=(6.6, height), layout="constrained")
+    grid = figure.subplots(len(questions), 1, squeeze=False).flatten()
+    for axes, question in zip(grid, questions, strict=True):
+        for row, model in enumerate(models):
+            rated_bar(axes, row, model["ratings"][question])
+        axes.set_title(question.capitalize(), fontsize=10, loc="left")
+        axes.set(xlim=(0, 1), ylim=(len(models) - 0.45, -0.55), xticks=[])
+        names = [plain(Path(model["name"]).name or model["name"]) for model in models]
+        axes.set_yticks(range(len(models)), names, fontsize=9, parse_math=False)
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+    boxes = [Patch(facecolor=colour, label=str(value)) for value, (colour, _) in RATED.items()]
+    figure.legend(handles=boxes, loc="outside lower center", ncol=3, fontsize=9, frameon=False, title=MEANING)
+    save(figure, file)
+
+
+def rated_bar(axes: Any, row: int, rated: Mapping[str, Any]) -> None:
+    """One bar: the share of each rating, and the mean to its right."""
+    total, start = sum(rated["counts"]), 0.0
+    right: dict[str, Any] = {"va": "center", "fontsize": 9, "clip_on": False}
+    if not total:
+        axes.text(0.005, row, "no answers", color="#5f6771", **right)
+        return
+    for (colour, ink), number in zip(RATED.values(), rated["counts"], strict=True):
+        share = number / total
+        axes.barh(row, share, left=start, height=0.72, color=colour, edgecolor="white", linewidth=0.8)
+        if share >= NARROW:
+            label: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8, "color": ink}
+            axes.text(start + share / 2, row, f"{100 * share:.0f}%", **label)
+        start += share
+    axes.text(1.012, row, f"{rated['mean']:.2f}", **right)
 
 
 @contextmanager

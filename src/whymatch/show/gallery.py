@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whymatch.show.html import asset, blocks, columns, embedded, policy, template
+from whymatch.show.html import asset, blocks, columns, embedded, policy, started, template
 
 SIDES = ("left", "right")
 WIDTH, HEIGHT, EDGE = 100, 64, 6  # of the small picture of a rule
@@ -16,7 +16,8 @@ def page(groups: Sequence[Mapping[str, Any]], title: str, about: str) -> str:
     the numbers of spans that people `marked`, the rule that is `chosen` first, and rules: a name, what they say in
     words, and links of left number, right number and weight.
     """
-    style, script = asset("picture.css") + asset("gallery.css"), asset("curves.js") + asset("gallery.js")
+    style = asset("picture.css") + asset("gallery.css")
+    script = asset("curves.js") + asset("gallery.js") + started("showGallery")
     ready: list[dict[str, Any]] = []
     data: list[dict[str, Any]] = []
     for group in groups:

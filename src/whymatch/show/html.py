@@ -23,7 +23,7 @@ BLOCK = 24  # mean characters of a span, from which each span gets a line of its
 
 def page(picture: Mapping[str, Any], title: str = "Why do these texts match?") -> str:
     """The page of an alignment's dictionary."""
-    style, script = asset("picture.css"), asset("curves.js") + asset("picture.js")
+    style, script = asset("picture.css"), asset("curves.js") + asset("picture.js") + started("showPicture")
     return template("page.html").render(
         title=title,
         policy=policy(style, script),
@@ -103,6 +103,12 @@ def embedded(data: Any) -> str:
     """JSON that can stand inside a script element: no "<", so nothing in it closes the element."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def started(function: str) -> str:
+    """What gives a page's data to the function that shows them."""
+    data = 'JSON.parse(document.getElementById("data").textContent)'
+    return f'{function}(document.querySelector(".picture"), {data});\n'
 
 
 @cache

@@ -1,7 +1,8 @@
-(() => {
+// Brings a gallery to life: `main` is the element around its examples, `data` the rules of each.
+const showGallery = (main, data) => {
   const many = 12; // links, beyond which numbers would hide the text
-  for (const { number, chosen, rules } of JSON.parse(document.getElementById("data").textContent)) {
-    const example = document.getElementById(`example-${number}`);
+  for (const { number, chosen, rules } of data) {
+    const example = main.querySelector(`#example-${number}`);
     const texts = example.querySelector(".texts");
     const said = example.querySelector(".said");
     const buttons = [...example.querySelectorAll(".rule")];
@@ -24,4 +25,4 @@
     new ResizeObserver(curves).observe(texts);
     show(chosen);
   }
-})();
+};

@@ -1,13 +1,13 @@
-(() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const texts = document.getElementById("texts");
-  const zoom = document.getElementById("zoom");
-  const stack = document.getElementById("stack");
-  const rows = document.getElementById("links");
-  const slider = document.getElementById("slider");
-  const asked = document.getElementById("asked");
-  const certificate = document.getElementById("certificate");
-  const main = document.querySelector(".picture");
+// Brings the picture of an alignment to life: `main` is the element around it, `data` its views and words.
+const showPicture = (main, data) => {
+  const part = (id) => main.querySelector(`#${id}`);
+  const texts = part("texts");
+  const zoom = part("zoom");
+  const stack = part("stack");
+  const rows = part("links");
+  const slider = part("slider");
+  const asked = part("asked");
+  const certificate = part("certificate");
   const spans = ["left", "right"].map((side) => [...texts.querySelectorAll(`[data-side="${side}"] .span`)]);
   const words = new Map(data.words.map((inside) => [inside.at.join("-"), inside]));
   let view = data.views[0];
@@ -39,11 +39,11 @@
     pinned = null;
     follow(null);
     open(null);
-    document.getElementById("score").textContent = three(view.score);
-    document.getElementById("count").textContent = view.links.length;
-    document.getElementById("noun").textContent = view.links.length === 1 ? "link" : "links";
-    document.getElementById("zero").textContent = view.zero;
-    document.getElementById("view").textContent = view.name;
+    part("score").textContent = three(view.score);
+    part("count").textContent = view.links.length;
+    part("noun").textContent = view.links.length === 1 ? "link" : "links";
+    part("zero").textContent = view.zero;
+    part("view").textContent = view.name;
     const of = paint(spans, view.links, true);
     spans.forEach((column, side) => column.forEach((span, number) => {
       const links = of[side].get(number);
@@ -80,7 +80,7 @@
     zoomed = (number !== null && words.get(`${i}-${j}`)) || null;
     zoom.hidden = !zoomed;
     if (!zoomed) return;
-    document.getElementById("zoomed").textContent = String(number + 1);
+    part("zoomed").textContent = String(number + 1);
     for (const [side, name] of ["left", "right"].entries()) {
       const characters = [...zoomed[name].text]; // spans count code points
       const cut = (from, to) => characters.slice(from, to).join("");
@@ -128,4 +128,4 @@
   if (asked) asked.addEventListener("click", () => show(data.views[0]));
   new ResizeObserver(curves).observe(texts);
   show(view);
-})();
+};

@@ -1,0 +1,198 @@
+"""The server under load, from this process over loopback: many requests at once against one at a time.
+
+    python -m benchmarks.serve [--seconds 15] [--people 32] [--memory 20000]
+
+Texts are made up and never repeat, so nothing is encoded twice. The last table says what bounds the server: the rate of
+the encoder and of the whole aligner alone, a pair at a time and as many together as the server takes.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from statistics import quantiles
+from urllib.parse import urlsplit
+
+import whymatch as wm
+from whymatch.serve.limits import Limits
+from whymatch.show.terminal import table
+
+TEXT = """
+the a my your this that network driver laptop kernel screen battery update package file folder button window
+light sound cable router printer drops fails works starts stops hangs crashes boots loads opens slowly again never
+always after before while during with without on under system user password account music video game browser page
+"""
+SIZES = {"titles (1 sentence)": (1, 6), "posts (6 sentences)": (6, 12)}  # sentences, words in each
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=15, help="for each measurement")
+    parser.add_argument("--people", type=int, default=32, help="who ask at once")
+    parser.add_argument("--memory", type=int, default=20_000, help="requests over which memory is watched; 0 for none")
+    settings = parser.parse_args()
+    with served() as url:
+        rows = []
+        for name, size in SIZES.items():
+            asyncio.run(load(url, size, people=settings.people, seconds=2))  # warm
+            one = asyncio.run(load(url, size, people=1, seconds=settings.seconds))
+            many = asyncio.run(load(url, size, people=settings.people, seconds=settings.seconds))
+            rows += [row(name, 1, one, one), row(name, settings.people, many, one)]
+        print(table(["texts", "at once", "requests/s", "ratio", "p50 ms", "p99 ms", "statuses"], rows), "\n")
+        beyond = asyncio.run(load(url, SIZES["posts (6 sentences)"], people=160, seconds=settings.seconds / 2))
+        print(f"160 at once, where the limit is {Limits().requests}: {beyond.statuses}; p99 of a refusal", end=" ")
+        print(f"{1000 * part(beyond.refusals, 99):.0f} ms; all with Retry-After: {beyond.told}\n")
+        if settings.memory:
+            watch_memory(url, settings.memory, settings.people)
+    bounds(settings.people)
+
+
+class Load:
+    """What came of a load."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        self.refusals: list[float] = []
+        self.told = True
+        self.counts: Counter[int] = Counter()
+        self.seconds = 0.0
+
+    @property
+    def statuses(self) -> str:
+        return ", ".join(f"{number:,} × {status}" for status, number in sorted(self.counts.items()))
+
+    @property
+    def rate(self) -> float:
+        return len(self.times) / self.seconds
+
+
+def row(name: str, people: int, found: Load, one: Load) -> Sequence[str]:
+    p50, p99 = (f"{1000 * part(found.times, share):.0f}" for share in (50, 99))
+    return [name, str(people), f"{found.rate:.1f}", f"{found.rate / one.rate:.2f}", p50, p99, found.statuses]
+
+
+def part(times: Sequence[float], share: int) -> float:
+    """The time below which a share, in hundredths, of all times lie."""
+    return quantiles(times, n=100)[share - 1] if len(times) > 1 else sum(times)
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """A server in a process of its own, once it is ready."""
+    command = [sys.executable, "-m", "whymatch", "serve", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().split()[-1]
+        while asyncio.run(get(url, "/ready"))[0] != 200:
+            time.sleep(0.2)
+        try:
+            yield url
+        finally:
+            process.terminate()
+
+
+async def load(url: str, size: tuple[int, int], *, people: int, seconds: float = 1e9, requests: int = 10**9) -> Load:
+    """Each person sends a request, waits for the answer, and sends the next, for some time or some requests."""
+    found, began, left = Load(), time.perf_counter(), [requests]
+
+    async def person(seed: int) -> None:
+        choose = random.Random(f"{seed} {time.time_ns()}")
+        reader, writer = await asyncio.open_connection(urlsplit(url).hostname, urlsplit(url).port)
+        while time.perf_counter() - began < seconds and left[0] > 0:
+            left[0] -= 1
+            asked = json.dumps({"left": text(choose, *size), "right": text(choose, *size)}).encode()
+            sent = time.perf_counter()
+            writer.write(request(url, "POST", "/align", asked))
+            status, head, _ = await answer(reader)
+            took = time.perf_counter() - sent
+            found.counts[status] += 1
+            if status == 200:
+                found.times.append(took)
+            else:
+                found.refusals.append(took)
+                found.told &= b"retry-after" in head.lower()
+                await asyncio.sleep(0.2)
+        writer.close()
+
+    await asyncio.gather(*map(person, range(people)))
+    found.seconds = time.perf_counter() - began
+    return found
+
+
+def text(choose: random.Random, sentences: int, words: int) -> str:
+    """Sentences that are like no others."""
+    words_of = TEXT.split()
+    made = (f"{' '.join(choose.choices(words_of, k=words))} {choose.randrange(10**6)}." for _ in range(sentences))
+    return " ".join(map(str.capitalize, made))
+
+
+def request(url: str, method: str, path: str, body: bytes = b"") -> bytes:
+    head = f"{method} {path} HTTP/1.1\r\nHost: {urlsplit(url).netloc}\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+async def answer(reader: asyncio.StreamReader) -> tuple[int, bytes, bytes]:
+    """Status, head and body of a response."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length"))
+    return int(head.split()[1]), head, await reader.readexactly(int(length.split(b":")[1]))
+
+
+async def get(url: str, path: str) -> tuple[int, bytes]:
+    reader, writer = await asyncio.open_connection(urlsplit(url).hostname, urlsplit(url).port)
+    writer.write(request(url, "GET", path))
+    status, _, body = await answer(reader)
+    writer.close()
+    return status, body
+
+
+def watch_memory(url: str, requests: int, people: int) -> None:
+    """What the process holds, in ten steps."""
+    rows = []
+    for step in range(11):
+        if step:
+            some = asyncio.run(load(url, (1, 4), people=people, requests=requests // 10))
+            assert {*some.counts} == {200}, some.statuses
+        figures = asyncio.run(get(url, "/metrics"))[1].decode().splitlines()
+        held = next(float(line.split()[1]) for line in figures if line.startswith("process_resident_memory_bytes"))
+        rows.append([f"{step * requests // 10:,}", f"{held / 2**20:.0f}"])
+        print(f"after {rows[-1][0]} requests: {rows[-1][1]} MiB", flush=True)
+    print()
+
+
+def bounds(people: int) -> None:
+    """The rates of encoder and aligner without a server around them."""
+    rows, choose = [], random.Random(1)
+    aligner = wm.Aligner()
+    for name, size in SIZES.items():
+        pairs = [(text(choose, *size), text(choose, *size)) for _ in range(4 * people)]
+        aligner.align_many(pairs[:2])
+        groups = [pairs[start : start + people] for start in range(0, len(pairs), people)]
+        for together, some in ((1, [[pair] for pair in pairs[: 2 * people]]), (people, groups)):
+            rate = [len(some) * together / timed(work, some) for work in (encode, wm.Aligner.align_many)]
+            rows.append([name, str(together), *(f"{value:.1f}" for value in rate)])
+    print(table(["without a server", "together", "encoded pairs/s", "aligned pairs/s"], rows))
+
+
+def encode(aligner: wm.Aligner, pairs: Sequence[tuple[str, str]]) -> None:
+    texts = [some for pair in pairs for some in pair]
+    aligner.encoder.encode(texts, [[wm.Span(*span) for span in aligner.split(some)] for some in texts])
+
+
+def timed(work: object, groups: Sequence[Sequence[tuple[str, str]]]) -> float:
+    assert callable(work)
+    aligner = wm.Aligner()
+    started = time.perf_counter()
+    for some in groups:
+        work(aligner, some)
+    return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    main()

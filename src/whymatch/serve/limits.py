@@ -1,0 +1,40 @@
+"""How much a server takes on. The defaults hold on a machine with two cores: a few seconds for the largest request."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Sizes of what is asked, and how much is worked on at once."""
+
+    characters: int = 100_000
+    """Of all texts of a request."""
+    spans: int = 500
+    """Of a text."""
+    matrix: int = 40_000
+    """Pairs of spans of two texts."""
+    pairs: int = 64
+    """In a request to /align/batch."""
+    documents: int = 100
+    """In a request to /rank."""
+    top: int = 50
+    """Results of a search."""
+    bytes: int = 2**20
+    """Of a request's body."""
+    requests: int = 64
+    """Worked on at once; the next one is refused."""
+    seconds: float = 30.0
+    """For a request, from the moment that it is complete."""
+    body_seconds: float = 10.0
+    """For a request to become complete."""
+    together: int = 32
+    """Pairs that are encoded and solved in one round."""
+    round: int = 20_000
+    """Characters in one round; a larger request has a round of its own."""
+    waiting: int = 600_000
+    """Characters that may wait for their round."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value <= 0:
+                raise ValueError(f"The limit of {name} must be above 0, got {value:g}.")

@@ -1,0 +1,115 @@
+"""What a server works with: aligners by the spans that they align, a trained ranker, an index."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whymatch.matching.aligner import Aligner, default_words
+from whymatch.matching.ranker import Ranker
+from whymatch.matching.rules import Transport
+from whymatch.serve.limits import Limits
+from whymatch.text.document import Document, document
+from whymatch.text.encoders.known import Known
+from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.sentence import SentenceEncoder
+from whymatch.transport.constraints import Constraint, Exactly
+
+if TYPE_CHECKING:
+    from whymatch.search.index import Index
+
+SENTENCES = ("sentence", "line", "paragraph", "text")  # what the model of sentences encodes
+DEFAULT = Exactly(2)  # for ranking, where nothing was trained
+FRESH = 5.0  # seconds after which a search looks for what others wrote
+
+
+@dataclass(frozen=True, eq=False)
+class Models:
+    """Loaded models; `aligners` has the one for "sentence", or a ranker's own, first."""
+
+    aligners: Mapping[str, Aligner]
+    ranker: Ranker | None
+    indices: "Mapping[bool, Index]"
+    """By whether sentences count alone, without their text: thresholds are known for that."""
+    limits: Limits
+    refreshed: dict[int, float] = field(default_factory=dict)
+    """When each index last looked for what others wrote."""
+
+    def aligner(self, spans: str | None) -> Aligner:
+        """What aligns these spans."""
+        if spans is None:
+            return next(iter(self.aligners.values()))
+        if spans not in self.aligners:
+            raise ValueError(f"This server's model aligns spans of the kind {', '.join(self.aligners)}; got {spans}.")
+        return self.aligners[spans]
+
+    @property
+    def constraint(self) -> Constraint | None:
+        """What a ranker was trained with."""
+        rule = None if self.ranker is None else self.ranker.rule
+        return rule.constraint if isinstance(rule, Transport) else None
+
+    def split(self, text: object, aligner: Aligner) -> Document:
+        """A text with its spans, if it is one that this server takes."""
+        found = document(text, aligner.split, limit=10**9, separator=aligner.separator)
+        if not found.spans:
+            raise ValueError("A text is empty: there is nothing to align.")
+        if len(found) > self.limits.spans:
+            most = f"this server takes {self.limits.spans:,}"
+            raise ValueError(f"A text has {len(found):,} spans, and {most}. Use larger spans, or cut it.")
+        return found
+
+    def pair(self, left: object, right: object, aligner: Aligner) -> tuple[Document, Document]:
+        """Both texts with their spans, if there are not too many pairs of them."""
+        a, b = self.split(left, aligner), self.split(right, aligner)
+        if len(a) * len(b) > self.limits.matrix:
+            pairs = f"{len(a):,} × {len(b):,} pairs of spans"
+            raise ValueError(f"{pairs} are more than the {self.limits.matrix:,} that this server takes.")
+        return a, b
+
+    def index(self, *, alone: bool) -> "Index":
+        """The index, with what others wrote to it lately."""
+        if not self.indices:
+            raise ValueError("This server has no index. Start it with --index.")
+        found = self.indices[alone and True in self.indices]
+        now = time.monotonic()
+        if now - self.refreshed.get(id(found), -inf) > FRESH:
+            found.refresh()
+            self.refreshed[id(found)] = now
+        return found
+
+    def forget(self) -> None:
+        """Drops the vectors that a trained encoder keeps of each text: it is new texts that come to a server."""
+        for part in () if self.ranker is None else self.ranker.modules():
+            if isinstance(part, Projected):
+                part.known = Known()
+
+
+def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
+    """Reads the models, and aligns once, so that the first request finds everything compiled."""
+    ranker = None if run is None else Ranker.from_pretrained(run)
+    if ranker is None:
+        encoder = SentenceEncoder()
+        aligners = {spans: Aligner(spans, encoder) for spans in SENTENCES} | {"word": default_words()}
+    else:
+        ranker.eval()
+        aligners = {ranker.split: ranker.aligner}
+    models = Models(aligners, ranker, {} if index is None else opened(index, ranker), limits)
+    first = models.aligner(None)
+    for constraint in (models.constraint, DEFAULT):
+        if constraint is not None or first.below is not None:
+            first.outcomes([("One text.\nAnother line.", "Two texts.\nAnd lines.")], constraint, clip=True)
+    for view in models.indices.values():
+        view.search("One text.", 1)
+    return models
+
+
+def opened(folder: Path, ranker: Ranker | None) -> "dict[bool, Index]":
+    """The views of an index."""
+    from whymatch.search.index import Index, untrained
+
+    if ranker is not None:
+        return {False: Index.open(folder, ranker)}
+    return {False: Index.open(folder, untrained()), True: Index.open(folder, Aligner())}

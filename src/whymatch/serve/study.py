@@ -1,0 +1,107 @@
+"""The page on which people judge rationales, and what it asks for. Nothing here names a model."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic import BaseModel, ConfigDict, StrictInt
+from starlette.types import ASGIApp
+
+from whymatch.serve.page import routes
+from whymatch.serve.problems import Problem, add_problems, described
+from whymatch.serve.safety import LOOPBACK, Guarded, Rules
+from whymatch.show.html import blocks, columns
+from whymatch.study.answers import LONGEST, Answers, named
+from whymatch.study.items import Item, Study, link_name
+
+FILES = {
+    "/": ("study.html",),
+    "/study.css": ("picture.css", "study.css"),
+    "/study.js": ("curves.js", "sending.js", "study.js"),
+    "/icon.svg": ("icon.svg",),
+}
+OPEN = frozenset({*FILES, "/health"})
+"""What needs no token: the page asks for it, and sends it with everything that it wants to know."""
+MOST_BYTES = 4096
+
+
+class Given(BaseModel):
+    """An answer, and whose it is."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    annotator: str
+    value: StrictInt
+
+
+def guarded(
+    study: Study, answers: Answers, *, hosts: frozenset[str] | None = LOOPBACK, token: str | None = None
+) -> ASGIApp:
+    """The app behind what keeps it safe."""
+    return Guarded(study_app(study, answers), Rules(hosts, token, OPEN, most_bytes=MOST_BYTES))
+
+
+def study_app(study: Study, answers: Answers) -> FastAPI:
+    """The page and its API: the items for a person, one item, and an answer."""
+    app = FastAPI(title="whymatch study", docs_url=None, redoc_url=None)
+    add_problems(app)
+    app.include_router(routes(FILES))
+
+    @app.get("/health", summary="Whether the server is there")
+    def health() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @app.get("/api/study", summary="What is asked")
+    def about() -> dict[str, Any]:
+        return {"study": study.fingerprint, "title": study.title, "asked": study.asked, "longest_name": LONGEST}
+
+    @app.get("/api/items", summary="One person's items, in their order, and answers", responses=described(422))
+    def items(annotator: str) -> dict[str, Any]:
+        name = checked(annotator)
+        order = [{"id": item.id, "questions": [*study.questions(item)]} for item in study.order(name)]
+        return {"annotator": name, "items": order, "answers": answers.of(name)}
+
+    @app.get("/api/items/{item}", summary="Two texts and links to judge", responses=described(404))
+    def one(item: str) -> dict[str, Any]:
+        known = study.by_id.get(item)
+        if known is None:
+            raise Problem(404, "There is no such item in this study.")
+        return shown(study, known)
+
+    @app.put(
+        "/api/answers/{item}/{question}",
+        summary="Keep an answer, in place of an earlier one; on disk when this returns",
+        responses=described(404, 422),
+    )
+    def give(item: str, question: str, given: Given) -> dict[str, Any]:
+        checked(given.annotator)
+        try:
+            return answers.give(given.annotator, item, question, given.value)._asdict()
+        except LookupError as error:
+            raise Problem(404, str(error.args[0])) from None
+        except ValueError as error:
+            raise Problem(422, str(error)) from None
+
+    return app
+
+
+def checked(annotator: str) -> str:
+    """The name as it is kept, or a problem."""
+    try:
+        return named(annotator)
+    except ValueError as error:
+        raise Problem(422, str(error)) from None
+
+
+def shown(study: Study, item: Item) -> dict[str, Any]:
+    """What people see of an item: texts in their pieces, and links in the order of the texts, without weights."""
+    pair = study.pairs[item.pair]
+    picture = {
+        "left": {"text": pair.left.text, "spans": pair.left.spans},
+        "right": {"text": pair.right.text, "spans": pair.right.spans},
+        "links": [{"at": at} for at in item.links],
+    }
+    links = [
+        {"question": link_name((i, j)), "at": [i, j], "texts": [pair.left.pieces[i], pair.right.pieces[j]]}
+        for i, j in item.links
+    ]
+    return {"id": item.id, "columns": columns(picture), "blocks": blocks(picture), "links": links}

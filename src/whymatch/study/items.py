@@ -1,0 +1,155 @@
+"""A study as it was drawn up: pairs of texts, links of hidden models to judge, and who sees them in which order."""
+
+import hashlib
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from whymatch.datasets.records import Pair
+from whymatch.learning.files import write_whole
+from whymatch.text.document import Document
+from whymatch.text.spans import Span
+
+FORMAT = 1
+FILE = "study.json"
+RATINGS = ("redundancy", "relevance", "overall")
+Asked: TypeAlias = Literal["ratings", "links", "both"]
+At: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Item:
+    """Links of one pair, in the order of the texts, by one model or by several that chose the same."""
+
+    id: str
+    """Its place in a shuffled list: it says nothing of the models."""
+    pair: int
+    models: tuple[int, ...]
+    links: tuple[At, ...]
+
+
+@dataclass(frozen=True)
+class Study:
+    """What people are asked, and about what; it never changes once it is written."""
+
+    title: str
+    asked: Asked
+    spans: str
+    models: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+    items: tuple[Item, ...]
+    seed: int = 0
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Item]:
+        return {item.id: item for item in self.items}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of everything: answers belong to one study."""
+        return hashlib.sha256(json.dumps(self.to_dict()).encode()).hexdigest()
+
+    def questions(self, item: Item) -> dict[str, tuple[int, ...]]:
+        """What is asked about an item, and which answers there are: 0 to 2, or 0 and 1 to reject and accept a link."""
+        ratings = {} if self.asked == "links" else dict.fromkeys(RATINGS, (0, 1, 2))
+        links = {} if self.asked == "ratings" else {link_name(at): (0, 1) for at in item.links}
+        return {**ratings, **links}
+
+    def order(self, annotator: str) -> list[Item]:
+        """The items as one person sees them: every pair once, in an order of their own, before any pair again."""
+        chance = random.Random(f"{self.fingerprint}:{annotator}")
+        rounds: dict[int, list[Item]] = {}
+        for item in chance.sample(self.items, len(self.items)):
+            rounds.setdefault(item.pair, []).append(item)
+        pairs = list(rounds.values())  # as shuffled, so that one pair's items stand far apart
+        most = max(map(len, pairs), default=0)
+        return [some[place] for place in range(most) for some in pairs if place < len(some)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "format": FORMAT,
+            "title": self.title,
+            "asked": self.asked,
+            "spans": self.spans,
+            "seed": self.seed,
+            "models": [*self.models],
+            "pairs": [
+                {"id": pair.id, "label": pair.label, "left": as_dict(pair.left), "right": as_dict(pair.right)}
+                for pair in self.pairs
+            ],
+            "items": [
+                {
+                    "id": item.id,
+                    "pair": item.pair,
+                    "models": [*item.models],
+                    "links": [[*at] for at in item.links],
+                }
+                for item in self.items
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Study":
+        """What `to_dict` gave."""
+        if values["format"] != FORMAT or values["asked"] not in get_args(Asked):
+            raise ValueError(f"its format is {values['format']!r}, and this version reads {FORMAT}")
+        pairs = tuple(
+            Pair(str(row["id"]), as_document(row["left"]), as_document(row["right"]), row["label"])
+            for row in values["pairs"]
+        )
+        models = tuple(map(str, values["models"]))
+        items = tuple(read_item(row, pairs, models) for row in values["items"])
+        if len({item.id for item in items}) != len(items):
+            raise ValueError("two items have the same id")
+        return cls(
+            str(values["title"]), values["asked"], str(values["spans"]), models, pairs, items, int(values["seed"])
+        )
+
+    def write(self, folder: Path) -> None:
+        """Into a new folder, or an empty one."""
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise ValueError(f"{folder} is there already. Name a new or an empty folder.")
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / FILE, json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+
+
+def read_study(folder: Path) -> Study:
+    """The study in a folder."""
+    try:
+        return Study.from_dict(json.loads((folder / FILE).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise ValueError(f"{folder} holds no study: whymatch study create makes one.") from None
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError) as error:
+        raise ValueError(f"The study in {folder} is damaged: {type(error).__name__}: {error}") from None
+
+
+def read_item(row: Mapping[str, Any], pairs: Sequence[Pair], models: Sequence[str]) -> Item:
+    item = Item(str(row["id"]), row["pair"], tuple(row["models"]), tuple((i, j) for i, j in row["links"]))
+    if item.pair not in range(len(pairs)):
+        raise ValueError(f"item {item.id} names a pair that is not there")
+    left, right = (range(len(side)) for side in (pairs[item.pair].left, pairs[item.pair].right))
+    if not all(i in left and j in right for i, j in item.links) or not {*item.models} <= {*range(len(models))}:
+        raise ValueError(f"item {item.id} names a span or a model that is not there")
+    return item
+
+
+def as_dict(document: Document) -> dict[str, Any]:
+    return {"text": document.text, "spans": [[*span] for span in document.spans]}
+
+
+def as_document(values: Mapping[str, Any]) -> Document:
+    return Document(values["text"], tuple(Span(*span) for span in values["spans"]))
+
+
+def link_name(at: At) -> str:
+    """The question whether one link is right.
+
+    >>> link_name((0, 2))
+    '0-2'
+    """
+    return f"{at[0]}-{at[1]}"

@@ -1,0 +1,140 @@
+"""Questions that wait are answered together, the right ones by the right answers."""
+
+import asyncio
+from collections.abc import Sequence
+from threading import Event
+
+import pytest
+
+from whymatch.serve.batching import Batcher
+from whymatch.serve.problems import Problem
+
+
+class Desk:
+    """Answers with squares, refuses 10, fails at 13, and remembers its rounds; closed until it is opened."""
+
+    def __init__(self, **limits: int) -> None:
+        self.open, self.busy = Event(), Event()
+        self.rounds: list[list[int]] = []
+        limits = {"most": 8, "budget": 100, "waiting": 10**6} | limits
+        self.batcher: Batcher[int, int] = Batcher(self.answer, **limits)
+        self.batcher.start()
+
+    def answer(self, questions: Sequence[int]) -> list[int | Exception]:
+        self.busy.set()
+        self.open.wait()
+        self.rounds.append([*questions])
+        if 13 in questions:
+            raise RuntimeError("everything fails")
+        return [ValueError(f"no {number}") if number == 10 else number**2 for number in questions]
+
+
+def asked(desk: Desk, questions: Sequence[int], size: int = 1) -> list[int | BaseException]:
+    """Answers to questions that wait while the desk is busy with another one, whose round is the first."""
+
+    async def run() -> list[int | BaseException]:
+        first = asyncio.ensure_future(desk.batcher.ask(0, 1))
+        await asyncio.to_thread(desk.busy.wait)
+        work = [asyncio.ensure_future(desk.batcher.ask(number, size)) for number in questions]
+        await asyncio.sleep(0)
+        desk.open.set()
+        await first
+        return [*await asyncio.gather(*work, return_exceptions=True)]
+
+    try:
+        return asyncio.run(run())
+    finally:
+        desk.open.set()
+        desk.batcher.stop()
+
+
+def test_what_waits_is_answered_in_one_round() -> None:
+    desk = Desk()
+    assert asked(desk, range(1, 9)) == [number**2 for number in range(1, 9)]
+    assert [len(some) for some in desk.rounds] == [1, 8]
+
+
+def test_a_round_has_no_more_than_its_number_and_its_size() -> None:
+    desk = Desk(most=3)
+    asked(desk, range(1, 8))
+    assert [len(some) for some in desk.rounds] == [1, 3, 3, 1]
+    desk = Desk(budget=20)
+    asked(desk, range(1, 6), size=10)
+    assert [len(some) for some in desk.rounds] == [1, 2, 2, 1]
+
+
+def test_a_question_that_is_larger_than_a_round_has_one_of_its_own() -> None:
+    desk = Desk(budget=20)
+    assert asked(desk, [2, 3], size=50) == [4, 9]
+    assert [len(some) for some in desk.rounds] == [1, 1, 1]
+
+
+def test_a_bad_question_fails_alone() -> None:
+    desk = Desk()
+    first, bad, last = asked(desk, [3, 10, 4])
+    assert (first, last) == (9, 16)
+    assert isinstance(bad, ValueError)
+
+
+def test_the_thread_outlives_a_round_that_fails() -> None:
+    desk = Desk(most=1)
+    bad, good = asked(desk, [13, 5])
+    assert isinstance(bad, RuntimeError)
+    assert good == 25
+
+
+def test_a_large_question_is_overtaken_by_small_ones_but_not_for_ever() -> None:
+    desk = Desk(budget=10, most=4)
+
+    async def run() -> None:
+        first = asyncio.ensure_future(desk.batcher.ask(0, 1))
+        await asyncio.to_thread(desk.busy.wait)
+        large = asyncio.ensure_future(desk.batcher.ask(100, 50))
+        small = [asyncio.ensure_future(desk.batcher.ask(number, 1)) for number in range(20, 32)]
+        await asyncio.sleep(0)
+        desk.open.set()
+        await asyncio.gather(first, large, *small)
+
+    asyncio.run(run())
+    desk.batcher.stop()
+    place = [100 in some for some in desk.rounds].index(True)
+    assert desk.rounds[place] == [100]
+    assert place <= 2
+
+
+def test_a_question_that_was_taken_back_is_not_answered() -> None:
+    desk = Desk(most=1)
+
+    async def run() -> None:
+        first = asyncio.ensure_future(desk.batcher.ask(0, 1))
+        await asyncio.to_thread(desk.busy.wait)
+        gone, kept = (asyncio.ensure_future(desk.batcher.ask(number, 1)) for number in (7, 8))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.sleep(0)
+        desk.open.set()
+        assert await kept == 64
+        await first
+
+    asyncio.run(run())
+    desk.batcher.stop()
+    assert [number for some in desk.rounds for number in some] == [0, 8]
+
+
+def test_too_much_is_refused_at_once() -> None:
+    desk = Desk(waiting=25)
+    *found, refused = asked(desk, [1, 2, 3], size=10)
+    assert found == [1, 4]
+    assert isinstance(refused, Problem)
+    assert refused.status == 503
+    assert "Retry-After" in refused.headers
+
+
+def test_stopping_answers_what_waits_and_takes_nothing_more() -> None:
+    desk = Desk()
+    desk.open.set()
+    futures = [desk.batcher.put(number, 1) for number in range(5)]
+    desk.batcher.stop()
+    assert [future.result(0) for future in futures] == [0, 1, 4, 9, 16]
+    with pytest.raises(Problem, match="stopping"):
+        desk.batcher.put(1, 1)

@@ -1,0 +1,263 @@
+"""The page in a real browser, at a real server: two texts in, their links out, and nothing in a text runs."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import whymatch as wm
+from tests.serve.serving import HACK, LEFT, LIMIT, RIGHT, Served, serving
+from tests.show.test_browser import WATCH, background, browser, scrolls_sideways, shown  # noqa: F401
+from whymatch.matching.alignment import Alignment
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+Visit = Callable[..., "Page"]
+TOKEN = "a-token-of-some-length"
+
+
+@pytest.fixture
+def visit(browser: "Browser", served: Served) -> Iterator[Visit]:  # noqa: F811
+    """Opens the page; at the end of the test nothing ran, broke the policy, or was asked of anybody else."""
+    contexts, complaints, requests = [], [], []
+
+    def opened(fragment: str = "", *, url: str = served.url, **settings: Any) -> "Page":
+        context = browser.new_context(**{"viewport": {"width": 1100, "height": 900}, **settings})
+        contexts.append(context)
+        context.set_default_timeout(1000 * LIMIT)
+        context.add_init_script(WATCH)
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(f"{url}/{fragment}")
+        return page
+
+    yield opened
+    for context in contexts:
+        for page in context.pages:
+            complaints.extend(page.evaluate("window.violations ?? []"))
+            complaints.extend(page.evaluate("window.hacked ? ['hacked'] : []"))
+        context.close()
+    assert complaints == []
+    hosts = {url.split("/")[2] for url in requests if not url.startswith("blob:")}
+    assert len(hosts) == 1
+    assert not any("#" in url or "?" in url for url in requests)
+
+
+def paste(page: "Page", left: str = LEFT, right: str = RIGHT) -> None:
+    page.get_by_label("Left text", exact=True).fill(left)
+    page.get_by_label("Right text", exact=True).fill(right)
+
+
+def align(page: "Page") -> None:
+    page.get_by_role("button", name="Align").click()
+    page.locator("#shown .picture").wait_for()
+
+
+def said(page: "Page") -> str:
+    return page.get_by_role("status").inner_text()
+
+
+def test_a_first_visit_gets_from_two_pasted_posts_to_their_links_with_one_click(visit: Visit) -> None:
+    page = visit()
+    paste(page)
+    align(page)
+    why = wm.Aligner().align(LEFT, RIGHT)
+    assert shown(page, "#links td:nth-child(2)") == [link.texts[0] for link in why.links]
+    assert shown(page, "#links td:nth-child(3)") == [link.texts[1] for link in why.links]
+    assert page.locator("#texts path").count() == len(why.links) > 0
+    assert page.locator("#certificate").inner_text() == str(why.certificate)
+    assert shown(page, '[data-side="left"] .unmatched .words') == [why.left[span] for span in why.unmatched.left]
+    assert said(page).startswith(f"{len(why.links)} links, score {why.score:.3f}; ")
+
+
+def test_every_example_shows_links_after_one_click(visit: Visit) -> None:
+    page = visit()
+    for button in page.locator("#examples button").all():
+        button.click()
+        page.locator("#result:not([aria-busy]) #links tr").first.wait_for()
+        page.evaluate("document.getElementById('shown').replaceChildren()")
+
+
+def test_the_choice_of_constraint_and_spans_is_kept_to(visit: Visit) -> None:
+    page = visit()
+    paste(page)
+    assert page.locator("#k").is_hidden()
+    page.get_by_label("Link").select_option("the k best pairs")
+    page.locator("#k").fill("3")
+    align(page)
+    assert page.locator("#links tr").count() == 3
+    page.locator("#slider").press("Home")
+    assert page.locator("#links tr").count() == 1
+    page.get_by_label("of each text’s").select_option("words")
+    page.get_by_role("button", name="Align").click()
+    page.locator("#texts.stacked").wait_for()
+    assert "layer 3" in page.locator(".parts").inner_text()
+
+
+def test_it_can_be_used_with_keys_alone(visit: Visit) -> None:
+    page = visit()
+    page.get_by_label("Left text", exact=True).focus()
+    page.keyboard.insert_text(LEFT)
+    for _ in range(2):  # past the button that opens a file
+        page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "right"
+    page.keyboard.insert_text(RIGHT)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator("#shown .picture").wait_for()
+    assert page.evaluate("document.activeElement.id") == "result-title"
+    for _ in range(6):  # three tools, the slider, as asked, and the first link
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.locator("#zoom").is_visible()
+    assert page.locator("#zoom path").count() > 0
+
+
+def test_everything_that_can_be_used_has_a_name(visit: Visit) -> None:
+    page = visit()
+    paste(page)
+    align(page)
+    nameless = page.locator("button, input:not([type=file]), select, textarea, section, nav, form").evaluate_all(
+        """elements => elements.filter(element => !(element.ariaLabel || element.labels?.length
+            || element.getAttribute("aria-labelledby") || element.textContent.trim())).map(some => some.outerHTML)"""
+    )
+    assert nameless == []
+    assert page.locator("html[lang=en]").count() == page.locator("h1").count() == page.locator("main").count() == 1
+
+
+def test_scripts_in_texts_do_not_run(visit: Visit) -> None:
+    page = visit()
+    left, right = f"My wifi drops {HACK}. Wine.", f"The wifi drops, too {HACK}. Beer."
+    paste(page, left, right)
+    align(page)
+    page.locator("#links tr").first.press("Enter")
+    assert page.locator("#zoom").is_visible()
+    assert page.locator("#shown img, #shown script").count() == 0
+    assert HACK in page.locator("#links").inner_text()
+    assert page.evaluate("window.hacked") is None
+
+
+def test_scripts_in_ids_and_documents_do_not_run(visit: Visit) -> None:
+    page = visit()
+    page.get_by_role("button", name="Search the index").click()
+    page.get_by_label("What to look for").fill(f"My wifi drops {HACK}. The driver is new.")
+    page.get_by_role("button", name="Search", exact=True).click()
+    page.locator("#shown .example").first.wait_for()
+    assert f"post {HACK}" in page.locator("#shown h3").first.inner_text()
+    assert page.locator("#shown .example").count() == 3
+    assert page.locator("#shown img, #shown script").count() == 0
+    for result in page.locator("#shown .example").all():
+        assert result.locator(".curves path").count() > 0
+        assert result.locator(".hit").inner_text().startswith("score ")
+
+
+def test_scripts_in_names_of_files_do_not_run(visit: Visit) -> None:
+    page = visit()
+    name = '<img src=x onerror="window.hacked=1">.txt'
+    payload: Any = {"name": name, "mimeType": "text/plain", "buffer": LEFT.encode()}
+    page.locator('[data-for="left"] input[type=file]').set_input_files(payload)
+    page.get_by_text("was read").wait_for()
+    assert page.get_by_label("Left text", exact=True).input_value() == LEFT
+    assert page.locator('[data-for="left"] .from').inner_text() == name
+    broken: Any = {"name": name, "mimeType": "text/plain", "buffer": b"\xff\xfe\x00"}
+    page.locator('[data-for="right"] input[type=file]').set_input_files(broken)
+    page.get_by_text("is no text in UTF-8").wait_for()
+    assert page.locator("main img").count() == 0
+
+
+def test_a_file_can_be_dropped(visit: Visit) -> None:
+    page = visit()
+    page.evaluate(
+        """text => {
+            const data = new DataTransfer();
+            data.items.add(new File([text], "post.txt", { type: "text/plain" }));
+            const box = document.querySelector('[data-for="right"]');
+            for (const kind of ["dragenter", "dragover", "drop"]) {
+                box.dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
+            }
+        }""",
+        RIGHT,
+    )
+    page.get_by_text("post.txt was read").wait_for()
+    assert page.get_by_label("Right text", exact=True).input_value() == RIGHT
+
+
+def test_the_json_of_an_alignment_can_be_copied(visit: Visit) -> None:
+    page = visit()
+    paste(page)
+    align(page)
+    page.get_by_role("button", name="Copy as JSON").click()
+    page.get_by_text("The JSON is in the clipboard").wait_for()
+    found = Alignment.from_dict(json.loads(page.evaluate("navigator.clipboard.readText()")))
+    assert [link.at for link in found.links] == [link.at for link in wm.Aligner().align(LEFT, RIGHT).links]
+
+
+def test_a_link_opens_the_same_picture_and_its_texts_never_leave_the_browser(visit: Visit, served: Served) -> None:
+    page = visit()
+    paste(page, f"{LEFT} Grüße, swordfish 🥐.", RIGHT)
+    page.get_by_label("Link").select_option("the k best pairs")
+    align(page)
+    page.get_by_role("button", name="Copy a link").click()
+    page.get_by_text("The link is in the clipboard").wait_for()
+    link = str(page.evaluate("navigator.clipboard.readText()"))
+    assert link.startswith(f"{served.url}/#")
+    other = visit(link.removeprefix(f"{served.url}/"))
+    other.locator("#shown .picture").wait_for()
+    assert other.get_by_label("Left text", exact=True).input_value().endswith("Grüße, swordfish 🥐.")
+    assert other.locator("#shown").inner_text() == page.locator("#shown").inner_text()
+    damaged = visit("#t=%%%")
+    assert "damaged" in said(damaged)
+
+
+def test_the_saved_page_stands_alone(visit: Visit, browser: "Browser", tmp_path: Path) -> None:  # noqa: F811
+    page = visit()
+    paste(page)
+    align(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as a page").click()
+    file = tmp_path / "saved.html"
+    download.value.save_as(file)
+    alone = browser.new_page()
+    alone.goto(file.as_uri())
+    assert shown(alone, "#links td:nth-child(2)") == shown(page, "#links td:nth-child(2)")
+    alone.close()
+
+
+def test_what_is_wrong_is_said(visit: Visit) -> None:
+    page = visit()
+    page.get_by_role("button", name="Align").click()
+    assert "Both texts are needed" in said(page)
+    assert page.evaluate("document.activeElement.id") == "left"
+    paste(page, "word. " * 501, RIGHT)
+    page.get_by_role("button", name="Align").click()
+    page.get_by_text("A text has 501 spans").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_shows_it_without_scrolling_sideways(visit: Visit, scheme: str) -> None:
+    page = visit(viewport={"width": 360, "height": 740}, color_scheme=scheme)
+    assert not scrolls_sideways(page)
+    for example in page.locator("#examples button").all():
+        example.click()
+        page.locator("#result:not([aria-busy]) #links tr").first.wait_for()
+        assert not scrolls_sideways(page)
+    red, green, blue = map(int, background(page)[4:-1].split(","))
+    assert (max(red, green, blue) < 64) == (scheme == "dark")
+
+
+def test_a_server_with_a_token_asks_for_it(visit: Visit, tmp_path: Path) -> None:
+    with serving(tmp_path, WHYMATCH_TOKEN=TOKEN) as server:
+        page = visit(url=server.url)
+        paste(page)
+        page.get_by_role("button", name="Align").click()
+        page.get_by_label("This server needs its token:").fill(TOKEN)
+        page.keyboard.press("Enter")
+        page.locator("#shown .picture").wait_for()
+        assert page.locator("#token-row").is_hidden()
+        assert page.locator("#ways").is_hidden()  # there is no index
+        page.close()

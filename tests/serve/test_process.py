@@ -1,0 +1,152 @@
+"""The server as it runs: what slow, broken and large requests do to others, how it stops, and what it logs."""
+
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.serve.serving import LEFT, LIMIT, RIGHT, Served, answer, indexed, serving, until
+from tests.serve.test_safety import problem
+
+ASKED = {"left": LEFT, "right": RIGHT, "constraint": "exactly:2"}
+TOKEN = "a-token-of-some-length"
+
+
+def test_slow_requests_hurt_nobody(served: Served) -> None:
+    with ExitStack() as stack:
+        for head in (b"POST /al", b"POST /align HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"):
+            for _ in range(80):  # more than the requests that are worked on at once
+                stack.enter_context(served.connect()).sendall(head)
+        for _ in range(3):
+            assert served.post("/align", ASKED).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GARBAGE\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200),  # TLS
+        b"GET / HTTP/1.1\r\n\r\n",  # no host
+        b"POST /align HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n",
+        b"POST /align HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
+        b"POST /align HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n",
+    ],
+    ids=["garbage", "tls", "hostless", "length", "chunks", "huge"],
+)
+def test_broken_requests_are_refused_and_the_server_lives_on(served: Served, sent: bytes) -> None:
+    with served.connect() as connection:
+        connection.sendall(sent)
+        found = answer(connection)
+    assert found.startswith(b"HTTP/1.1 4")
+    assert b"Traceback" not in found
+    assert served.post("/align", ASKED).status_code == 200
+
+
+def test_a_client_that_leaves_hurts_nobody(served: Served) -> None:
+    body = b'{"left": "One. Two.", "right": "Two. Three."}'
+    head = b"POST /align HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+    for _ in range(20):
+        with served.connect() as connection:
+            connection.sendall(head + str(len(body)).encode() + b"\r\n\r\n" + body)
+    assert served.post("/align", ASKED).status_code == 200
+
+
+def test_a_body_that_is_too_large_is_refused_with_an_answer(served: Served) -> None:
+    found = httpx.post(f"{served.url}/align", content=b"x" * (2**20 + 1), timeout=LIMIT)
+    assert problem(found)["status"] == 413
+
+
+def test_the_log_is_json_and_holds_no_text(served: Served) -> None:
+    secret = "The password of the safe is swordfish."
+    served.post("/align", {"left": secret, "right": secret})
+    served.post("/search", {"query": secret})
+    served.post("/align", {"left": secret, "right": secret, secret: secret})
+    httpx.get(f"{served.url}/{secret}?{secret}", timeout=LIMIT)
+    until(lambda: any(line.get("status") == 404 for line in served.said()))
+    lines = served.said()
+    assert {"/align", "/search", "-"} <= {line["route"] for line in lines if line["event"] == "answered"}
+    assert "swordfish" not in served.log.read_text()
+
+
+def test_requests_that_were_accepted_finish_when_the_server_is_stopped(tmp_path: Path, minilm: Path) -> None:
+    with serving(tmp_path) as server, ThreadPoolExecutor(8) as people:
+        text = " ".join(f"Sentence {number} speaks of the wifi and of the driver." for number in range(60))
+        work = [people.submit(server.post, "/align", {"left": f"{text} {n}", "right": text}) for n in range(6)]
+        until(lambda: unanswered(server) == 6)
+        server.process.send_signal(signal.SIGTERM)
+        assert [some.result().status_code for some in work] == [200] * 6
+        assert server.process.wait(LIMIT) == 0
+        assert server.said()[-1]["event"] == "stopped"
+
+
+def unanswered(server: Served) -> float:
+    """Questions that wait or are being answered, as the figures say."""
+    rows = httpx.get(f"{server.url}/metrics", timeout=LIMIT).text.splitlines()
+    return next(float(row.split()[-1]) for row in rows if row.startswith("whymatch_unanswered_questions"))
+
+
+def test_a_token_keeps_others_out(tmp_path: Path) -> None:
+    with serving(tmp_path, "--host", "0.0.0.0", wait=False, WHYMATCH_TOKEN=TOKEN) as server:
+        local = server.url.replace("0.0.0.0", "127.0.0.1")
+        assert httpx.get(f"{local}/health", timeout=LIMIT).status_code == 200
+        assert httpx.get(f"{local}/", timeout=LIMIT).status_code == 200
+        assert problem(httpx.get(f"{local}/metrics", timeout=LIMIT))["status"] == 401
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        assert httpx.get(f"{local}/metrics", headers=headers, timeout=LIMIT).status_code == 200
+        assert TOKEN not in server.log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--host", "0.0.0.0"], "a token is needed"),
+        (["--index", "nowhere"], "nowhere"),
+        (["--model", "nowhere"], "nowhere"),
+        (["--port", "99999"], "0 to 65535"),
+        (["--requests", "0"], "requests must be above 0"),
+        (["--token-file", "nowhere"], "nowhere"),
+    ],
+)
+def test_what_cannot_be_served_is_said_in_one_line(arguments: list[str], told: str) -> None:
+    command = [sys.executable, "-m", "whymatch", "serve", "--port", "0", *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
+    lines = [line for line in ran.stderr.splitlines() if not line.startswith("{")]
+    assert ran.returncode == 2
+    assert len(lines) == 1
+    assert lines[0].startswith("whymatch: ")
+    assert told in lines[0]
+
+
+def test_an_address_that_is_taken_is_named(served: Served) -> None:
+    port = served.url.rpartition(":")[2]
+    command = [sys.executable, "-m", "whymatch", "serve", "--port", port]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
+    assert ran.returncode == 2
+    assert f"Cannot listen at http://127.0.0.1:{port}" in ran.stderr
+
+
+def test_an_index_of_another_model_stops_the_server(tmp_path: Path, minilm: Path) -> None:
+    import whymatch as wm
+
+    wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(1)).save_pretrained(tmp_path / "run")
+    indexed(tmp_path / "index")
+    command = [sys.executable, "-m", "whymatch", "serve", "--port", "0"]
+    command += ["--model", str(tmp_path / "run"), "--index", str(tmp_path / "index")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
+    assert ran.returncode == 2
+    assert "Traceback" not in ran.stderr
+    assert ran.stderr.splitlines()[-1].startswith("whymatch: ")
+
+
+def test_without_the_extra_the_verb_says_what_to_install() -> None:
+    block = "import sys, importlib.machinery as m; f = m.PathFinder.find_spec"
+    hide = "m.PathFinder.find_spec = lambda name, *rest: None if name == 'fastapi' else f(name, *rest)"
+    code = f"{block}; {hide}; from whymatch.cli import main; sys.exit(main(['serve']))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=LIMIT)
+    assert ran.returncode == 2
+    assert ran.stderr == "whymatch: Serving needs fastapi: pip install 'whymatch[serve]'.\n"

@@ -1,0 +1,240 @@
+"""The server's answers are the library's; what it cannot answer costs nobody else anything."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+import whymatch as wm
+from tests.serve.serving import CORPUS, LEFT, RIGHT, until
+from tests.serve.test_safety import problem
+from whymatch.matching.alignment import Alignment
+from whymatch.serve.app import create
+from whymatch.serve.limits import Limits
+
+LIMITS = Limits(characters=3000, spans=20, matrix=150, pairs=40, documents=5, top=2)
+
+
+@pytest.fixture(scope="module")
+def client(index: Path) -> Iterator[TestClient]:
+    with TestClient(create(None, index, limits=LIMITS), base_url="http://localhost") as found:
+        until(lambda: found.get("/ready").status_code == 200)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def library() -> wm.Aligner:
+    return wm.Aligner()
+
+
+def answered(response: Any) -> dict[str, Any]:
+    assert response.status_code == 200, response.text
+    return dict(response.json())
+
+
+def same(found: dict[str, Any], expected: Alignment) -> bool:
+    """Whether an answer is an alignment, but for what batches of other sizes do to the last bits of a cost."""
+    values = expected.to_dict()
+    for key in ("left", "right", "unmatched", "constraint", "by_default", "encoder", "cost"):
+        assert found[key] == values[key], key
+    assert [link["at"] for link in found["links"]] == [[*link["at"]] for link in values["links"]]
+    assert found["score"] == pytest.approx(values["score"], abs=1e-5)
+    return Alignment.from_dict(found).constraint == expected.constraint
+
+
+@pytest.mark.parametrize(
+    ("asked", "constraint"),
+    [
+        ({}, None),
+        ({"constraint": "exactly:2"}, wm.Exactly(2)),
+        ({"constraint": {"name": "Exactly", "k": 2}}, wm.Exactly(2)),
+        ({"constraint": "up-to:2"}, wm.UpTo(2, below=0.55)),
+        ({"constraint": "up-to:1", "below": 0.7}, wm.UpTo(1, below=0.7)),
+        ({"constraint": {"name": "UpTo", "k": 1, "below": 0.7}}, wm.UpTo(1, below=0.7)),
+        ({"below": 0.7}, wm.UpTo(1, below=0.7)),
+        ({"constraint": "one-to:1"}, wm.OneTo(1)),
+        ({"constraint": "balanced"}, wm.Balanced()),
+    ],
+)
+def test_an_answer_is_what_the_library_says(
+    client: TestClient, library: wm.Aligner, asked: dict[str, Any], constraint: wm.Constraint | None
+) -> None:
+    found = answered(client.post("/align", json={"left": LEFT, "right": RIGHT, **asked}))
+    assert same(found, library.align(LEFT, RIGHT, constraint))
+
+
+@pytest.mark.parametrize("spans", ["word", "line", "paragraph", "text"])
+def test_spans_are_what_was_asked_for(client: TestClient, spans: str) -> None:
+    left, right = "One cat slept.\nIt rained.\n\nAll day.", "It rained all day.\nA cat was asleep."
+    found = answered(client.post("/align", json={"left": left, "right": right, "spans": spans}))
+    assert same(found, wm.Aligner(spans).align(left, right))
+
+
+def test_a_list_is_a_text_that_is_split_already(client: TestClient, library: wm.Aligner) -> None:
+    left, right = ["I reinstalled the driver. It failed.", "My wifi drops"], ["Wifi is gone", "The driver is new"]
+    found = answered(client.post("/align", json={"left": left, "right": right, "constraint": "exactly:2"}))
+    assert same(found, library.align(left, right, wm.Exactly(2)))
+
+
+def test_requests_that_arrive_together_get_their_own_answers(client: TestClient, library: wm.Aligner) -> None:
+    texts = [f"The number {number} train is late. Wine {number} is red." for number in range(24)]
+    constraints = ["exactly:1", "exactly:2", "balanced"]
+    asked = [
+        {"left": text, "right": "A train came late. Prices rose.", "constraint": constraints[number % 3]}
+        for number, text in enumerate(texts)
+    ]
+    with ThreadPoolExecutor(24) as people:
+        found = [*people.map(lambda values: client.post("/align", json=values), asked)]
+    kinds: list[wm.Constraint] = [wm.Exactly(1), wm.Exactly(2), wm.Balanced()]
+    for number, response in enumerate(found):
+        assert same(answered(response), library.align(texts[number], asked[number]["right"], kinds[number % 3]))
+
+
+def test_a_bad_pair_fails_alone(client: TestClient, library: wm.Aligner) -> None:
+    pairs: list[dict[str, Any]] = [{"left": LEFT, "right": RIGHT} for _ in range(5)]
+    pairs[1] = {"left": "", "right": RIGHT}
+    pairs[2] = {"left": "One span.", "right": RIGHT}  # too few for two links
+    pairs[3] = {"left": "word. " * 100, "right": RIGHT}
+    body = {"pairs": pairs, "constraint": "exactly:2"}
+    found = answered(client.post("/align/batch", json=body))["results"]
+    assert [("problem" in some) for some in found] == [False, True, True, True, False]
+    assert "empty" in found[1]["problem"]["detail"]
+    assert "Exactly(k=2)" in found[2]["problem"]["detail"]
+    assert "100 spans" in found[3]["problem"]["detail"]
+    for some in (found[0], found[4]):
+        assert same(some, library.align(LEFT, RIGHT, wm.Exactly(2)))
+
+
+def test_half_a_surrogate_pair_fails_alone_in_a_batch_and_is_refused_elsewhere(client: TestClient) -> None:
+    headers = {"Content-Type": "application/json"}
+    batch = rb'{"pairs": [{"left": "A \ud800 b.", "right": "C."}, {"left": "A.", "right": "A."}]}'
+    first, second = answered(client.post("/align/batch", content=batch, headers=headers))["results"]
+    assert "surrogate" in first["problem"]["detail"]
+    assert second["links"]
+    for path, body in {
+        "/align": rb'{"left": "\ud800", "right": "A."}',
+        "/rank": rb'{"query": "A.", "documents": ["\udfff"]}',
+        "/search": rb'{"query": ["\ud800"]}',
+    }.items():
+        found = problem(client.post(path, content=body, headers=headers))
+        assert found["status"] == 422
+        assert "surrogate" in found["detail"]
+
+
+def test_ranks_are_those_of_the_scores(client: TestClient, library: wm.Aligner) -> None:
+    documents = [*CORPUS.values(), "Wine is red."]
+    found = answered(client.post("/rank", json={"query": LEFT, "documents": documents, "top_k": 3}))["results"]
+    whys = library.align_many([(LEFT, text) for text in documents], wm.Exactly(2), clip=True)
+    order = sorted(range(len(documents)), key=lambda number: -whys[number].score)[:3]
+    assert [row["corpus_id"] for row in found] == order
+    assert [row["text"] for row in found] == [documents[number] for number in order]
+    for row in found:
+        assert row["score"] == pytest.approx(sum(link["share"] for link in row["links"]))
+
+
+def test_a_search_finds_what_the_index_finds(client: TestClient, index: Path) -> None:
+    found = answered(client.post("/search", json={"query": LEFT, "top": 2}))
+    expected = wm.Index.open(index).search(LEFT, top=2)
+    assert [hit["id"] for hit in found["hits"]] == [hit.id for hit in expected]
+    assert [hit["score"] for hit in found["hits"]] == pytest.approx([hit.score for hit in expected], abs=1e-5)
+    alone = answered(client.post("/search", json={"query": LEFT, "top": 2, "constraint": "up-to:1"}))
+    assert alone["hits"][0]["alignment"]["constraint"] == {"name": "UpTo", "k": 1, "below": 0.55}
+
+
+def test_what_was_written_after_the_start_is_found(client: TestClient, index: Path) -> None:
+    wm.Index.open(index).add({"late": "A zebra crossed the motorway at midnight."})
+    asked = {"query": "At midnight a zebra walked over the motorway.", "top": 1}
+    until(lambda: answered(client.post("/search", json=asked))["hits"][0]["id"] == "late")
+    wm.Index.open(index).delete(["late"])
+
+
+def test_the_page_of_an_answer_is_the_export(client: TestClient, library: wm.Aligner) -> None:
+    found = answered(client.post("/align", json={"left": LEFT, "right": RIGHT, "page": True}))
+    assert found["page"].startswith("<!doctype html>")
+    assert "Content-Security-Policy" in found["page"]
+    assert same(found, library.align(LEFT, RIGHT))
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "status", "told"),
+    [
+        ("/align", {"left": "x" * 2000, "right": "y" * 1001}, 413, "3,001 characters"),
+        ("/align", {"left": "One. " * 21, "right": "Two."}, 422, "21 spans"),
+        ("/align", {"left": "One. " * 20, "right": "Two. " * 8}, 422, "20 × 8 pairs of spans"),
+        ("/align", {"left": " \n", "right": "Two."}, 422, "empty"),
+        ("/align", {"left": [], "right": "Two."}, 422, "empty"),
+        ("/align", {"left": [" "], "right": "Two."}, 422, "blank"),
+        ("/align", {"left": LEFT}, 422, "/right"),
+        ("/align", {"left": LEFT, "right": 3}, 422, "/right"),
+        ("/align", {"left": LEFT, "right": RIGHT, "spans": "punkt"}, 422, "/spans"),
+        ("/align", {"left": LEFT, "right": RIGHT, "constraint": "exactly:0"}, 422, "/constraint"),
+        ("/align", {"left": LEFT, "right": RIGHT, "constraint": "exactly:9"}, 422, "Exactly(k=9)"),
+        ("/align", {"left": LEFT, "right": RIGHT, "constraint": "exactly:1", "below": 0.5}, 422, "below"),
+        ("/align", {"left": LEFT, "right": RIGHT, "below": -3}, 422, "links nothing"),
+        ("/align", {"left": LEFT, "right": RIGHT, "more": 1}, 422, "/more"),
+        ("/align/batch", {"pairs": [{"left": "A", "right": "B"}] * 41}, 413, "41 pairs"),
+        ("/align/batch", {"pairs": []}, 422, "/pairs"),
+        ("/rank", {"query": "A", "documents": ["B"] * 6}, 413, "6 documents"),
+        ("/rank", {"query": "A", "documents": ["B", ""]}, 422, "empty"),
+        ("/search", {"query": "A", "top": 3}, 422, "top = 3"),
+        ("/search", {"query": "", "top": 1}, 422, "empty"),
+    ],
+)
+def test_what_is_too_much_or_makes_no_sense_is_refused(
+    client: TestClient, path: str, asked: dict[str, Any], status: int, told: str
+) -> None:
+    found = problem(client.post(path, json=asked))
+    assert found["status"] == status
+    assert told in found["detail"]
+
+
+def test_a_number_that_is_none_is_refused(client: TestClient) -> None:
+    for word in ("NaN", "Infinity", "1e999"):
+        body = f'{{"left": "A.", "right": "B.", "below": {word}}}'
+        found = problem(client.post("/align", content=body, headers={"Content-Type": "application/json"}))
+        assert found["status"] == 422
+
+
+def test_figures_count_what_was_answered(client: TestClient) -> None:
+    line = 'whymatch_requests_total{method="POST",route="/rank",status="200"}'
+
+    def count() -> float:
+        rows = [row for row in client.get("/metrics").text.splitlines() if row.startswith(line)]
+        return float(rows[0].split()[-1]) if rows else 0.0
+
+    before = count()
+    client.post("/rank", json={"query": "A.", "documents": ["B."]})
+    assert count() == before + 1
+
+
+def test_without_an_index_there_is_nothing_to_search(minilm: Path) -> None:
+    with TestClient(create(), base_url="http://localhost") as client:
+        assert client.get("/health").json() == {"alive": True}
+        refused = client.post("/align", json={"left": LEFT, "right": RIGHT})
+        if refused.status_code != 200:  # the model is still loading
+            assert problem(refused)["status"] == 503
+            assert refused.headers["retry-after"] == "1"
+        until(lambda: client.get("/ready").status_code == 200)
+        assert client.get("/ready").json()["search"] is False
+        assert problem(client.post("/search", json={"query": LEFT}))["status"] == 404
+
+
+def test_a_trained_ranker_ranks_and_aligns(minilm: Path, tmp_path: Path) -> None:
+    ranker = wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(1))
+    ranker.save_pretrained(tmp_path)
+    documents = [*CORPUS.values()]
+    with TestClient(create(tmp_path), base_url="http://localhost") as client:
+        until(lambda: client.get("/ready").status_code == 200)
+        assert client.get("/ready").json()["spans"] == ["sentence"]
+        found = answered(client.post("/rank", json={"query": LEFT, "documents": documents}))["results"]
+        expected = ranker.eval().rank(LEFT, documents)
+        assert [row["corpus_id"] for row in found] == [row["corpus_id"] for row in expected]
+        assert [row["score"] for row in found] == pytest.approx([row["score"] for row in expected], abs=1e-5)
+        assert answered(client.post("/align", json={"left": LEFT, "right": RIGHT}))["constraint"]["name"] == "Exactly"
+        refused = problem(client.post("/align", json={"left": LEFT, "right": RIGHT, "spans": "word"}))
+        assert "sentence; got word" in refused["detail"]
+        model = client.app.state.service.models.ranker  # type: ignore[attr-defined]
+        assert [*model.encoder.known] == []  # texts of requests are not kept

@@ -1,0 +1,115 @@
+"""What people said of each model, and how well they agree."""
+
+from dataclasses import replace
+from math import isclose, nan
+from pathlib import Path
+
+import pytest
+
+from tests.study.studies import HACK, SECRETS, study, written
+from whymatch.cli import main
+from whymatch.show.figures import rated_bars
+from whymatch.show.ratings import page
+from whymatch.study.agreement import alpha
+from whymatch.study.answers import Answer, Answers
+from whymatch.study.items import Item, Study
+from whymatch.study.report import report
+
+# Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section C: four observers, twelve units.
+OBSERVED = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, 3],
+    [nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, nan],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, nan],
+]
+
+
+def test_alpha_is_that_of_the_published_example() -> None:
+    units = [[int(value) for value in unit if value == value] for unit in zip(*OBSERVED, strict=True)]  # noqa: PLR0124
+    ordinal, nominal = alpha(units, range(1, 6), "ordinal"), alpha(units, range(1, 6), "nominal")
+    assert ordinal == pytest.approx(0.815, abs=5e-4)
+    assert nominal == pytest.approx(0.743, abs=5e-4)
+
+
+def test_alpha_of_two_people_by_hand() -> None:
+    # Accept/reject of 4 links: (1,1), (1,1), (0,0), (0,1). Observed disagreement 2/8; expected 2·(3·5)/(8·7).
+    found = alpha([[1, 1], [1, 1], [0, 0], [0, 1]], (0, 1), "nominal")
+    assert found is not None
+    assert isclose(found, 1 - (2 / 8) / (2 * 3 * 5 / 56))
+
+
+@pytest.mark.parametrize("units", [[], [[0], [1]], [[2, 2], [2, 2]], [[1, 1], [0]]])
+def test_agreement_is_not_defined_where_nothing_was_judged_twice_or_nothing_differs(units: list[list[int]]) -> None:
+    assert alpha(units, (0, 1, 2), "ordinal") is None
+
+
+def said(made: Study, name: str, values: dict[str, dict[str, int]]) -> list[Answer]:
+    return [Answer(name, item, question, value) for item, some in values.items() for question, value in some.items()]
+
+
+def test_counts_means_and_progress_by_hand() -> None:
+    made = study()  # items 1 and 3 are the first model's, 2 and 4 the second's
+    answers = said(made, "Ada", {"1": {"overall": 2, "0-2": 1, "2-0": 0}, "2": {"overall": 0}, "3": {"overall": 1}})
+    answers += said(made, "Ben", {"1": {"overall": 2, "redundancy": 1, "relevance": 1, "0-2": 1, "2-0": 1}})
+    found = report(made, answers)
+    first, second = found["models"]
+    assert first["name"] == SECRETS[0]
+    assert first["ratings"]["overall"]["counts"] == [0, 1, 2]
+    assert first["ratings"]["overall"]["mean"] == pytest.approx(5 / 3)
+    assert first["ratings"]["overall"]["low"] == 1
+    assert first["ratings"]["overall"]["high"] == 2
+    assert first["links"]["counts"] == [1, 3]
+    assert second["ratings"]["overall"]["counts"] == [1, 0, 0]
+    assert second["ratings"]["relevance"] == {"counts": [0, 0, 0], "mean": None, "low": None, "high": None}
+    assert found["annotators"] == [
+        {"name": "Ada", "complete": 0, "answers": 5},
+        {"name": "Ben", "complete": 1, "answers": 5},
+    ]
+    assert found["agreement"]["overall"] == {"alpha": None, "judged twice": 1}
+    assert found["agreement"]["links"]["judged twice"] == 2
+
+
+def test_shared_links_count_for_each_of_their_models() -> None:
+    made = study()
+    both = Item("5", 0, (0, 1), ((0, 0),))
+    found = report(replace(made, items=(*made.items, both)), [Answer("Ada", "5", "overall", 2)])
+    assert [model["ratings"]["overall"]["counts"] for model in found["models"]] == [[0, 0, 1], [0, 0, 1]]
+
+
+@pytest.mark.parametrize("asked", ["ratings", "links", "both"])
+def test_the_page_and_the_figure_show_what_was_asked(asked: str, tmp_path: Path) -> None:
+    made = written(tmp_path / "study", asked)  # type: ignore[arg-type]
+    answers = Answers(made, tmp_path / "study")
+    for name in ("Ada", HACK[:60]):
+        for item in made.items:
+            for place, (question, values) in enumerate(made.questions(item).items()):
+                answers.give(name, item.id, question, values[(place + len(name)) % len(values)])
+    found = report(made, answers.all())
+    html = page(found)
+    assert "<script" not in html
+    assert "<b>and</b>" not in html
+    assert html.count('role="img"') == 2 * {"ratings": 3, "links": 1, "both": 4}[asked]
+    if asked == "links":
+        with pytest.raises(ValueError, match="asked for no ratings"):
+            rated_bars(found, tmp_path / "bars.svg")
+        return
+    rated_bars(found, tmp_path / "bars.svg")
+    assert "<svg" in (tmp_path / "bars.svg").read_text()
+
+
+def test_the_verb_reports_before_and_after_there_are_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = written(tmp_path / "study")
+    assert main(["study", "report", str(tmp_path / "study")]) == 0
+    assert "no answers" in capsys.readouterr().out
+    Answers(made, tmp_path / "study").give("Ada", "1", "overall", 2)
+    files = ["--html", str(tmp_path / "r.html"), "--figure", str(tmp_path / "r.png")]
+    assert main(["study", "report", str(tmp_path / "study"), *files]) == 0
+    out = capsys.readouterr().out
+    assert "2.00 (2.00 to 2.00; 1)" in out
+    assert "Ada: 0 of 4 items complete" in out
+    assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
+    assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+    assert main(["study", "report", str(tmp_path)]) == 2
+    assert "holds no study" in capsys.readouterr().err
