@@ -1,10 +1,10 @@
 """Search of a real corpus: what two stages find of what aligning everything finds, how good the ranking is, how fast.
 
-    WHYMATCH_DATA=… python -m benchmarks.search --index FOLDER [--queries 100] [--documents 11292] [--large 100000]
+    WHYMATCH_DATA=… python -m benchmarks.search --index FOLDER [--queries 100] [--large 1000 10000 100000] [--plot F]
 
 The corpus is that of twelve StackExchange sites. Queries are posts with known duplicates, which are what is relevant;
 a post is not among the results for itself. The index is kept in FOLDER: started again, its posts are not encoded again.
-The large corpus is made of the same posts' sentences, drawn anew with their vectors, since encoding 100,000 posts takes
+Large corpora are made of the same posts' sentences, drawn anew with their vectors, since encoding 100,000 posts takes
 hours on two cores; the rate of indexing is measured on real posts with the encoder at work.
 """
 
@@ -49,7 +49,8 @@ def main() -> None:
     parser.add_argument("--constraints", nargs="*", default=["default"], help="default, exactly:3, …")
     parser.add_argument("--candidates", type=int, nargs="*", default=[CANDIDATES])
     parser.add_argument("--rate", type=int, default=256, help="posts that are encoded to measure the rate")
-    parser.add_argument("--large", type=int, default=0, help="documents of the large corpus (100000)")
+    parser.add_argument("--large", type=int, nargs="*", default=[], help="documents of made-up corpora (1000 100000)")
+    parser.add_argument("--plot", type=Path, help="draw what a search takes in those, by their size")
     settings = parser.parse_args()
     if settings.data is None or not Path(settings.data).is_dir():
         sys.exit(f"No data: name their folder with --data or WHYMATCH_DATA (got {settings.data}).")
@@ -60,9 +61,11 @@ def main() -> None:
     print(f"{len(index):,} posts, {len(queries)} queries\n")
     quality(index, similar, queries, settings.constraints, settings.candidates)
     rates(texts, settings.rate)
-    if settings.large:
-        index = enlarged(index, settings.index / f"large-{settings.large}", settings.large)
-    speed(index, [texts[query] for query in queries])
+    asked = [texts[query] for query in queries]
+    speed(index, asked)
+    found = {size: speed(enlarged(index, settings.index / f"large-{size}", size), asked) for size in settings.large}
+    if settings.plot:
+        draw(found, settings.plot)
 
 
 def posts(data: Path, most: int) -> tuple[dict[str, str], Mapping[str, set[str]]]:
@@ -193,8 +196,8 @@ def drawn(entries: Sequence[Entry], first: int, last: int) -> Iterator[Entry]:
         yield Entry(f"drawn-{number}", "\n".join(piece for piece, _ in some), spans, np.stack([v for _, v in some]))
 
 
-def speed(index: Index, queries: Sequence[str]) -> None:
-    """What a search takes, step by step, and what a document takes on disk."""
+def speed(index: Index, queries: Sequence[str]) -> dict[str, list[float]]:
+    """What a search takes, step by step, in milliseconds, and what a document takes on disk."""
     taken: dict[str, list[float]] = defaultdict(list)
     for query in [*queries[:5], *queries]:  # the first are warming up
         start = time.perf_counter()
@@ -210,14 +213,34 @@ def speed(index: Index, queries: Sequence[str]) -> None:
         steps |= {"aligning 100 candidates": aligning - finding, f"ranking all, top {TOP} in full": end - aligning}
         for name, seconds in (steps | {"search": end - start - (aligning - finding)}).items():
             taken[name].append(1000 * seconds)
-    rows = [
-        [name, *(f"{np.percentile(values[5:], share):.1f}" for share in (50, 95))] for name, values in taken.items()
-    ]
+    taken = {name: values[5:] for name, values in taken.items()}
+    rows = [[name, *(f"{np.percentile(values, share):.1f}" for share in (50, 95))] for name, values in taken.items()]
     print(table([f"{len(index):,} documents", "p50, ms", "p95, ms"], rows), "\n")
     stats = index.store.table.stats()
-    print(
-        f"{stats['total_bytes'] / len(index):,.0f} bytes a document, with indices; the folder has {folder_size(index)}"
-    )
+    each = stats["total_bytes"] / len(index)
+    print(f"{each:,.0f} bytes a document, with indices; the folder has {folder_size(index)}\n")
+    return taken
+
+
+def draw(found: Mapping[int, Mapping[str, Sequence[float]]], file: Path) -> None:
+    """Milliseconds of each step by the size of the corpus: medians, and the 95th percentile of all together."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    sizes = sorted(found)
+    for name in found[sizes[0]]:
+        middle = [float(np.median(found[size][name])) for size in sizes]
+        whole = name == "search"
+        (line,) = axes.plot(sizes, middle, marker="o", linewidth=2.5 if whole else 1.5, label=name)
+        if whole:
+            high = [float(np.percentile(found[size][name], 95)) for size in sizes]
+            axes.plot(sizes, high, linestyle="--", color=line.get_color(), label="search, 95th percentile")
+    axes.set(xscale="log", xlabel="documents", ylabel="milliseconds", ylim=(0, None))
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize="small")
+    figure.savefig(file, dpi=130)
 
 
 def folder_size(index: Index) -> str:

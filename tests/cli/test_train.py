@@ -161,6 +161,11 @@ def test_a_run_goes_on_only_with_the_settings_it_began_with(
     out = str(tmp_path / "run")
     assert main(["train", settings(tmp_path, text), "--out", out]) == 0
     assert main(["train", settings(tmp_path, text.replace("epochs = 1", "epochs = 2")), "--out", out, "--resume"]) == 0
+    falling = f"{text}decay = true\n"
+    assert main(["train", settings(tmp_path, falling), "--out", f"{out}-falling"]) == 0
+    longer = falling.replace("epochs = 1", "epochs = 2")
+    assert main(["train", settings(tmp_path, longer), "--out", f"{out}-falling", "--resume"]) == 2
+    assert "schedule.epochs was 1 and is 2" in capsys.readouterr().err
     other = f"{text}[rule]\nconstraint = 'one-to:1'\n"
     assert main(["train", settings(tmp_path, other), "--out", out, "--resume"]) == 2
     assert "begun with other settings: rule" in capsys.readouterr().err

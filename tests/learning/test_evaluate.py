@@ -14,7 +14,7 @@ from tests.learning.planted import LINKS, SIZE, SPANS, planted
 from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.rationales import f1, tokens_in
 from whymatch.learning.card import write_card
-from whymatch.learning.evaluate import choose_thresholds, evaluate
+from whymatch.learning.evaluate import choose_thresholds, classify_score, evaluate
 from whymatch.learning.train import Watch, tune
 from whymatch.matching.classifier import Prediction
 from whymatch.matching.model import Learner
@@ -50,6 +50,20 @@ def texts(pairs: Sequence[Pair]) -> list[tuple[Document, Document]]:
 def kept(one: Prediction, side: int) -> list[int]:
     assert one.alignment is not None
     return sorted({link.at[side] for link in one.alignment.links})
+
+
+def test_what_chooses_an_epoch_has_marks_in_it_where_they_teach() -> None:
+    model = classifier()
+    found = evaluate(model, PAIRS)
+    task, reasons = (found[name]["mean"] for name in ("macro F1", "both rationale F1"))
+    assert task != pytest.approx(reasons)
+    assert classify_score(model, PAIRS) == pytest.approx(task)
+    assert classify_score(model, PAIRS, marked=True) == pytest.approx((task + reasons) / 2)
+    right = [replace(pair, left_rationale=None) for pair in PAIRS]
+    of_one = fmean([task, found["right rationale F1"]["mean"]])
+    assert classify_score(model, right, marked=True) == pytest.approx(of_one)
+    nobody = [replace(pair, right_rationale=None) for pair in right]
+    assert classify_score(model, nobody, marked=True) == pytest.approx(task)
 
 
 def test_metrics_are_those_of_the_predictions() -> None:

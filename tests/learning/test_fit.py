@@ -79,7 +79,7 @@ def loss(some):
     if run.step == stop:
         os.kill(os.getpid(), signal.SIGKILL)
     return hinge(model, some)
-run = Fitting(model, loss, lambda: wins(model, tasks[40:]), Schedule(4, 8, every=2), Path(sys.argv[1]))
+run = Fitting(model, loss, lambda: wins(model, tasks[40:]), Schedule(4, 8, every=2, decay=True), Path(sys.argv[1]))
 run.run(tasks[:40], resume=True)
 """
 
@@ -108,6 +108,25 @@ def quick(folder: Path | None, epochs: int = 2, *, resume: bool = False) -> Fitt
     )
     run.run(tasks[:16], resume=resume)
     return run
+
+
+def test_rates_rise_in_the_warm_up_and_then_fall_in_a_line() -> None:
+    tasks, encoder = planted(24, seed=2)
+    model = ranker(encoder)
+    rates: list[float] = []
+
+    def validate() -> float:
+        return -float(run.epoch)  # no epoch is better: it runs to the end all the same
+
+    def loss(some: Sequence[Planted]) -> torch.Tensor:
+        rates.extend(group["lr"] for group in run.optimiser.param_groups)
+        return hinge(model, some)
+
+    run = Fitting[Planted](model, loss, validate, Schedule(5, 4, rate=0.5, warmup=3, decay=True, patience=9))
+    run.run(tasks[:16])
+    rates.extend(group["lr"] for group in run.optimiser.param_groups)
+    steps = [0.5 * (1 - step / 20) * min(1, (step + 1) / 3) for step in range(20)]
+    assert rates[1:] == pytest.approx(steps)
 
 
 def test_a_damaged_checkpoint_is_left_aside_for_the_one_before_it(tmp_path: Path) -> None:

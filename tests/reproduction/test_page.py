@@ -95,6 +95,7 @@ def test_a_table_has_its_notes_and_speed_every_hardware(monkeypatch: pytest.Monk
     assert "**NVIDIA; bi-SRU**" in shown
     assert "(images/tradeoff.png)" in shown
     assert "constraints.png" not in shown
+    assert page([table], results, Path("docs/images"), "In short.\n").endswith(f"{shown[-20:]}\nIn short.\n")
 
 
 def test_a_section_says_where_it_comes_from() -> None:

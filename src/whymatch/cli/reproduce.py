@@ -153,5 +153,7 @@ def write_page() -> None:
     out = Path("docs") / "results.md"
     out.parent.mkdir(exist_ok=True)
     tables = [read_table(file) for file in sorted(TABLES.glob("*.toml"))]
-    out.write_text(page(tables, RESULTS, out.parent / "images"), encoding="utf-8")
+    summary = TABLES / "summary.md"
+    words = summary.read_text(encoding="utf-8") if summary.is_file() else ""
+    out.write_text(page(tables, RESULTS, out.parent / "images", words), encoding="utf-8")
     print(f"Results: {out}")

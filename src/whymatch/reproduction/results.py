@@ -26,14 +26,15 @@ FIGURES = {
 """Pictures in docs/images, what they show, and what draws them."""
 
 
-def page(tables: Iterable[Table], results: Path, images: Path) -> str:
-    """The page, with whatever was run: sparsity, data, the tables that are trained, speed, and the figures."""
+def page(tables: Iterable[Table], results: Path, images: Path, summary: str = "") -> str:
+    """The page, with whatever was run: sparsity, data, the tables that are trained, speed, the figures, a summary."""
     parts = [HEAD, *counted("sparsity", sparsity.section, results), *counted("statistics", statistics.section, results)]
     for table in sorted(tables, key=lambda table: table.order):
         found = {row.name: runs_of(table, row, results) for row in table.rows}
         if any(found.values()):
             parts.append(section(table, found))
-    return "\n".join([*parts, *counted("speed", speed.section, results), *pictures(images)])
+    end = [summary] if summary else []
+    return "\n".join([*parts, *counted("speed", speed.section, results), *pictures(images), *end])
 
 
 def counted(name: str, show: Callable[[list[dict[str, Any]]], str], results: Path) -> list[str]:
