@@ -8,7 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import torch
 
+import whymatch as wm
 from tests.cli.running import Ran, at_a_terminal, refused, strict
 from whymatch.cli import main
 from whymatch.text.encoders import models
@@ -106,6 +108,22 @@ def test_many_queries_make_a_run_file(run: Callable[..., Ran], out: Path, tmp_pa
     assert [strict(line)["id"] for line in ran.out.splitlines()] == ["q1", "q3"]
     lines = (tmp_path / "run.txt").read_text().splitlines()
     assert [line.split()[:4] for line in lines] == [["q1", "Q0", "rain", "1"], ["q3", "Q0", "wine", "1"]]
+
+
+def test_a_trained_ranker_searches_the_index_that_it_wrote(run: Callable[..., Ran], tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    ranker = wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(1))
+    with torch.no_grad():
+        next(ranker.parameters()).add_(torch.randn(384, 384), alpha=0.02)  # as if it had learned
+    ranker.save_pretrained(tmp_path / "ranker")
+    index = tmp_path / "out"
+    assert run("index", written(tmp_path), index, "--model", tmp_path / "ranker").status == 0
+    ran = run("search", index, "It rained all day.", "--model", tmp_path / "ranker", "--json")
+    hits = strict(ran.out)["hits"]
+    ranked = ranker.rank("It rained all day.", [*CORPUS.values()])
+    assert [hit["score"] for hit in hits] == pytest.approx([row["score"] for row in ranked], abs=1e-3)
+    assert {hits[0]["id"], hits[1]["id"]} == {"rain", "rain-again"}
+    refused(run("search", index, "It rained all day."))
 
 
 def test_duplicates_are_listed(run: Callable[..., Ran], out: Path) -> None:
