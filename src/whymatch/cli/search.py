@@ -26,7 +26,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument(
         "--constraint",
         metavar="C",
-        help="exactly:2, up-to:1, one-to:2 or balanced (default: the model's, or exactly:3)",
+        help="exactly:2, up-to:1, one-to:2 or balanced (default: the model's, or exactly:2)",
     )
     parser.add_argument("--below", type=float, metavar="X", help="with up-to: link only pairs that cost less than X")
     parser.add_argument("--candidates", type=int, default=100, help="in each of three ways (default: 100)")

@@ -21,7 +21,7 @@ from whymatch.transport.constraints import Constraint, Exactly
 
 CANDIDATES = 100  # in each way
 WHOLE = 1.0  # how much of a text counts in its sentences, where nothing was trained
-DEFAULT = Exactly(3)  # for ranking, where nobody says otherwise: the best of those in benchmarks/search.py
+DEFAULT = Exactly(2)  # for ranking, where nobody says otherwise: docs/decisions.md, 63
 WRITTEN = 32  # changes after which a small table is compacted
 ROWS = 256  # of a large one, that there are for each change: compaction writes them all again
 
@@ -152,7 +152,7 @@ class Index:
         """The documents whose alignment with a text scores highest.
 
         `candidates` in each of three ways (by vectors of texts and of spans, by words) are aligned, exactly, from
-        stored vectors; k is clipped where a text is short. The constraint is a ranker's own, or `Exactly(3)`.
+        stored vectors; k is clipped where a text is short. The constraint is a ranker's own, or `Exactly(2)`.
         """
         if top < 1 or candidates < 1:
             raise ValueError(f"A search gives 1 or more documents of 1 or more candidates, got {top} of {candidates}.")

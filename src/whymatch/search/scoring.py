@@ -8,9 +8,11 @@ from math import inf
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from whymatch.matching.aligner import MOST_PAIRS, Aligner, batches
 from whymatch.matching.alignment import Alignment
+from whymatch.matching.costs import Cost
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
 from whymatch.search.rows import Entry
@@ -20,6 +22,8 @@ from whymatch.transport.batch import pad
 from whymatch.transport.constraints import MANY, Balanced, Constraint, UpTo, fitted
 from whymatch.transport.exact import solve
 from whymatch.transport.solution import Status
+
+AT_ONCE = 32  # documents that are compared together
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,15 +100,28 @@ def scores(
 def compared(aligner: Aligner, query: Encoded, entries: Sequence[Entry]) -> list[Tensor]:
     """The costs of a text with each entry: one product, where a pair of spans costs what it costs by itself."""
     vectors = [torch.from_numpy(some.vectors) for some in entries]
-    if aligner.cost.of_all or aligner.order or aligner.rarity is not None:
+    if aligner.cost.unpadded or aligner.order or aligner.rarity is not None:
         return [
             aligner.compare((query.document, some.document), query.vectors, own)
             for some, own in zip(entries, vectors, strict=True)
         ]
+    if aligner.cost.of_all:
+        return padded_costs(aligner.cost, query.vectors.double(), vectors)
     if not entries:
         return []
     together = aligner.cost(query.vectors.double(), torch.cat(vectors).double())
     return [*torch.split(together, [len(own) for own in vectors], dim=1)]
+
+
+def padded_costs(cost: Cost, query: Tensor, vectors: Sequence[Tensor]) -> list[Tensor]:
+    """The costs of a text with many others, those of similar length in one product."""
+    order = sorted(range(len(vectors)), key=lambda number: len(vectors[number]))
+    found: dict[int, Tensor] = {}
+    for start in range(0, len(order), AT_ONCE):
+        numbers = order[start : start + AT_ONCE]
+        together = cost(query[None], pad_sequence([vectors[number].double() for number in numbers], batch_first=True))
+        found |= {number: own[:, : len(vectors[number])] for number, own in zip(numbers, together, strict=True)}
+    return [found[number] for number in range(len(vectors))]
 
 
 def encoded(entry: Entry) -> Encoded:
