@@ -64,7 +64,7 @@ def main() -> None:
     asked = [texts[query] for query in queries]
     speed(index, asked)
     found = {size: speed(enlarged(index, settings.index / f"large-{size}", size), asked) for size in settings.large}
-    if settings.plot:
+    if settings.plot and found:
         draw(found, settings.plot)
 
 

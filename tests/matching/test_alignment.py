@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whymatch as wm
-from whymatch.matching.alignment import Certificate
+from whymatch.matching.alignment import INSIDE, Certificate
 from whymatch.text.spans import token_ranges
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "dog", "ran", "off", "home"]
@@ -106,6 +106,22 @@ def test_a_token_is_in_a_range_if_any_of_it_is_in_the_span(text: str, data: st.D
 )
 def test_a_certificate_speaks(certificate: Certificate, says: str) -> None:
     assert says in str(certificate)
+
+
+def test_a_page_shows_the_words_of_links_while_there_is_room() -> None:
+    def length(piece: str) -> int:
+        return len(piece.split())
+
+    lines = [" ".join(WORDS[i % 10] for i in range(size)) for size in (3, 5, 480, 480, 7, 900)]
+    vectors = wm.Precomputed(
+        {line: torch.randn(5, generator=torch.Generator().manual_seed(len(line))) for line in lines}
+    )
+    why = wm.Aligner("line", vectors).align("\n".join(lines), "\n".join(reversed(lines)), wm.Exactly(3))
+    shown = why.zoomed(wm.Aligner(str.split, VECTORS))
+    cells = [length(why.left.pieces[i]) * length(why.right.pieces[j]) for i, j in shown]
+    assert sum(cells) <= INSIDE
+    assert {link.at for link in why.links if length(link.texts[0]) * length(link.texts[1]) < 5000} <= {*shown}
+    assert max(cells) < 900**2  # there was one that had no room
 
 
 def test_sides_are_left_and_right() -> None:

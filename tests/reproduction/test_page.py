@@ -98,6 +98,14 @@ def test_a_table_has_its_notes_and_speed_every_hardware(monkeypatch: pytest.Monk
     assert page([table], results, Path("docs/images"), "In short.\n").endswith(f"{shown[-20:]}\nIn short.\n")
 
 
+def test_the_page_in_the_manual_is_the_one_that_is_written_from_the_results() -> None:
+    experiments, docs = (Path(__file__).parents[2] / name for name in ("experiments", "docs"))
+    tables = [read_table(file) for file in sorted(experiments.glob("*.toml"))]
+    words = (experiments / "summary.md").read_text(encoding="utf-8")
+    shown = page(tables, experiments / "results", docs / "images", words)
+    assert shown == (docs / "results.md").read_text(encoding="utf-8")
+
+
 def test_a_section_says_where_it_comes_from() -> None:
     run = {"commit": "abc", "hardware": "x86_64, 1 thread", "seconds": 30}
     assert origin("speed", [run]) == "`whymatch reproduce speed`; x86_64, 1 thread; commit abc; 30 seconds in all."

@@ -47,6 +47,57 @@ def test_broken_requests_are_refused_and_the_server_lives_on(served: Served, sen
     assert served.post("/align", ASKED).status_code == 200
 
 
+def test_a_client_that_does_not_read_is_hung_up_on() -> None:
+    """A server in this process, whose patience is a tenth of a second: a client asks for files and reads none."""
+    program = """
+import socket, sys, threading, time
+from whymatch.serve import connections, running
+connections.SILENCE = 0.1
+async def app(scope, receive, send):
+    if scope["type"] == "http":
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"90000000")]})
+        for _ in range(9):
+            await send({"type": "http.response.body", "body": bytes(10_000_000), "more_body": True})
+        await send({"type": "http.response.body"})
+    elif (await receive())["type"] == "lifespan.startup":
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+def ask(url):
+    def client():
+        with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as found:
+            found.sendall(b"GET / HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n")
+            time.sleep(2)  # and then reads
+            size = 0
+            try:
+                while some := found.recv(2**20):
+                    size += len(some)
+            except ConnectionResetError:
+                pass
+            print("cut" if size < 90_000_000 else "whole", flush=True)
+        import os, signal; os.kill(os.getpid(), signal.SIGTERM)
+    threading.Thread(target=client, daemon=True).start()
+running.run(app, "127.0.0.1", 0, ask)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=LIMIT, check=False)
+    assert (ran.returncode, ran.stdout) == (0, "cut\n"), ran.stderr
+
+
+def test_a_signal_before_the_server_has_begun_stops_it() -> None:
+    program = """
+import os, signal
+from whymatch.serve import running
+async def app(scope, receive, send):
+    while (message := await receive())["type"].startswith("lifespan"):
+        await send({"type": message["type"] + ".complete"})
+        if message["type"].endswith("shutdown"):
+            return
+running.run(app, "127.0.0.1", 0, lambda url: os.kill(os.getpid(), signal.SIGTERM))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=LIMIT, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
 def test_a_client_that_leaves_hurts_nobody(served: Served) -> None:
     body = b'{"left": "One. Two.", "right": "Two. Three."}'
     head = b"POST /align HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "

@@ -2,6 +2,7 @@
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -89,6 +90,15 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) ->
     with pytest.raises(ValueError, match="cannot be used"):
         Answers(study(), tmp_path)
     assert (tmp_path / "answers.sqlite").read_text().startswith("these are no answers")
+
+
+def test_a_damaged_file_is_said_to_be_so(tmp_path: Path) -> None:
+    answers = Answers(study(), tmp_path)
+    with closing(sqlite3.connect(answers.file)) as database:
+        database.execute("drop table answers")
+    for use in (answers.all, lambda: answers.of("Ada"), lambda: answers.give("Ada", "1", "overall", 1)):
+        with pytest.raises(ValueError, match="cannot be used: no such table"):
+            use()
 
 
 def test_what_is_acknowledged_is_synced(tmp_path: Path) -> None:

@@ -18,5 +18,6 @@ def who(settings: argparse.Namespace) -> dict[str, Any]:
     """The hosts and the token that the settings name."""
     from whymatch.serve.running import hosts_for, token_for
 
-    token = token_for(settings.host, settings.token_file, switched_off=settings.no_token)
-    return {"hosts": hosts_for(settings.host, settings.allow_host), "token": token}
+    proxied = bool(settings.allow_host)
+    token = token_for(settings.host, settings.token_file, switched_off=settings.no_token, proxied=proxied)
+    return {"hosts": hosts_for(settings.host, settings.allow_host, token=token is not None), "token": token}

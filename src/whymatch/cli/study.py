@@ -74,9 +74,11 @@ def run_create(settings: argparse.Namespace) -> None:
         if not names or ":" in last or last == "balanced" or (out.is_dir() and any(out.iterdir())):
             raise ValueError(f"Name the folder to write last, and the models before it; {last!r} is no new folder.")
     from whymatch.study.creating import create, draw, read_pairs
+    from whymatch.study.items import check_new
     from whymatch.study.models import compared
     from whymatch.text.spans import splitter
 
+    check_new(out)  # before any work
     splitter(settings.spans)
     pairs = draw(read_pairs(settings.pairs, settings.spans, settings.split), settings.sample, settings.seed)
     models = [compared(name, settings.spans) for name in names]

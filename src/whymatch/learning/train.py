@@ -238,6 +238,7 @@ def check_same(made: dict[str, Any], folder: Path) -> None:
     before, now = read_json(folder / "settings.json"), json.loads(json.dumps(made))
     if before is None:
         return
+    before["schedule"] = {"decay": False} | before["schedule"]  # runs of before there was such a setting
     for values in (before, now):
         values["data"] = None  # wherever it lies: the records are compared
         free = ("patience",) if values["schedule"].get("decay") else FREE  # a line to the end depends on where that is

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Side: TypeAlias = Literal["left", "right"]
 FORMAT = 1
+INSIDE = 200_000  # pairs of words, of all links together, that a page shows the inside of
 ROUNDING = 1e-9  # a gap that is not worth saying
 
 
@@ -268,18 +269,31 @@ class Alignment:
 
         values = self.to_dict()
         if zoom and self.aligner is not None and self.aligner.zooms:
-            pairs = sorted({link.at for link in self.links} | {(i, j) for step in self.path for i, j, _ in step.links})
             left, right = self.left.pieces, self.right.pieces
             try:
-                inside = default_words().outcomes([(left[i], right[j]) for i, j in pairs])
+                words = default_words()
+                pairs = self.zoomed(words)
+                inside = words.outcomes([(left[i], right[j]) for i, j in pairs])
             except ValueError:  # there is no model of words on this machine
                 return values
             values["words"] = [
-                {"at": [*at], **words.to_dict()}
-                for at, words in zip(pairs, inside, strict=True)
-                if isinstance(words, Alignment)  # not where a span has too many words
+                {"at": [*at], **one.to_dict()}
+                for at, one in zip(pairs, inside, strict=True)
+                if isinstance(one, Alignment)  # not where a span has too many words
             ]
         return values
+
+    def zoomed(self, words: "Aligner") -> list[tuple[int, int]]:
+        """The links whose words a page shows: those asked for first, then those of the path, while there is room."""
+        links = dict.fromkeys([link.at for link in self.links])
+        links |= dict.fromkeys((i, j) for step in self.path for i, j, _ in step.links)
+        left, right = ([len([*words.split(piece)]) for piece in side.pieces] for side in (self.left, self.right))
+        room, found = INSIDE, []
+        for i, j in links:
+            if left[i] * right[j] <= room:
+                room -= left[i] * right[j]
+                found.append((i, j))
+        return sorted(found)
 
     def _repr_html_(self) -> str:
         from whymatch.show.html import frame

@@ -105,12 +105,12 @@ def written(why: Alignment | Exception, page: bool) -> bytes:
 def rank(models: Models, question: Ranking) -> bytes:
     """Documents by their alignment with a text, as `Ranker.rank` gives them."""
     aligner = question.aligner
-    for text in question.documents:
-        models.pair(question.query, text, aligner)
+    pairs = [models.pair(question.query, text, aligner) for text in question.documents]
+    if (cells := sum(len(left) * len(right) for left, right in pairs)) > (most := models.limits.ranked):
+        raise ValueError(f"{cells:,} pairs of spans are more than the {most:,} that this server ranks. Send less.")
     if models.ranker is not None and question.constraint is None:
         ranked = models.ranker.rank(question.query, question.documents, question.top_k)
     else:
-        pairs = [(question.query, text) for text in question.documents]
         whys = aligner.align_many(pairs, question.constraint or DEFAULT, clip=True)
         order = sorted(range(len(whys)), key=lambda number: (-whys[number].score, number))[: question.top_k]
         ranked = [

@@ -156,6 +156,7 @@ async def align_batch(asked: BatchRequest, request: Request) -> Response:
     sizes = [size(pair.left, pair.right) for pair in asked.pairs]
     service.check(sum(sizes))
     ask = pairing(service.ready(), asked)
+    service.batcher.check(sum(sizes))  # the whole of it is let in, or none
     work = [service.ask(ask(p.left, p.right), characters) for p, characters in zip(asked.pairs, sizes, strict=True)]
     found = await asyncio.gather(*work, return_exceptions=True)
     return Response(b'{"results":[' + b",".join(map(one_of_many, found)) + b"]}", media_type=JSON)

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Condition, Thread
 from typing import Generic, TypeVar
@@ -54,13 +53,17 @@ class Batcher(Generic[Question, Answer]):
         """Leaves a question to be answered, if there is room for it."""
         found: Waiting[Question, Answer] = Waiting(question, size)
         with self.changed:
-            if self.stopping:
-                raise Problem(503, "The server is stopping.", retry_after=5)
-            if self.waiting and sum(some.size for some in self.waiting) + size > self.room:
-                raise Problem(503, "Too much text is waiting to be aligned. Try again soon.", retry_after=2)
+            self.check(size)
             self.waiting.append(found)
             self.changed.notify()
         return found.answer
+
+    def check(self, size: int) -> None:
+        """Raises if there is no room for questions of this size together."""
+        if self.stopping:
+            raise Problem(503, "The server is stopping.", retry_after=5)
+        if self.waiting and sum(some.size for some in self.waiting) + size > self.room:
+            raise Problem(503, "Too much text is waiting to be aligned. Try again soon.", retry_after=2)
 
     @property
     def unanswered(self) -> int:
@@ -88,11 +91,10 @@ class Batcher(Generic[Question, Answer]):
             except Exception as error:  # the thread lives on
                 answers = [error for _ in given]
             for waiting, found in zip(given, answers, strict=True):
-                with suppress(Exception):  # nobody waits for it any more
-                    if isinstance(found, Exception):
-                        waiting.answer.set_exception(found)
-                    else:
-                        waiting.answer.set_result(found)
+                if isinstance(found, Exception):
+                    waiting.answer.set_exception(found)
+                else:
+                    waiting.answer.set_result(found)
             self.answering = 0
 
     def take(self) -> list[Waiting[Question, Answer]]:

@@ -7,17 +7,19 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from whymatch.serve.problems import MEDIA, Problem, phrase
 
-SILENCE = 10.0  # seconds that a client has for the head of a request
+SILENCE = 10.0  # seconds that a client has for the head of a request, and to read what was sent
 MOST = 200  # connections at once: more than requests, since browsers keep some open
 
 
 class Patient(H11Protocol):
-    """uvicorn's protocol, with a limit on the number of connections and on the time that a head takes."""
+    """uvicorn's protocol, with limits: on connections, and on the time to send a head and to read an answer."""
 
     waiting: asyncio.TimerHandle | None = None
+    unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # so that we hear of everything that a client does not read
         if len(self.connections) > MOST:
             self.refuse(Problem(503, "Too many connections are open. Try again soon.", retry_after=1))
         else:
@@ -34,8 +36,20 @@ class Patient(H11Protocol):
         self.stop_waiting()
         super().on_response_complete()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self.unread is None:
+            self.unread = self.loop.call_later(SILENCE, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self.unread is not None:
+            self.unread.cancel()
+            self.unread = None
+
     def connection_lost(self, exc: Exception | None) -> None:
         self.stop_waiting()
+        self.resume_writing()
         super().connection_lost(exc)
 
     def expect(self) -> None:

@@ -1,4 +1,4 @@
-"""How much a server takes on. The defaults hold on a machine with two cores: a few seconds for the largest request."""
+"""How much a server takes on. The defaults are for a machine with two cores."""
 
 from dataclasses import dataclass
 
@@ -13,6 +13,8 @@ class Limits:
     """Of a text."""
     matrix: int = 40_000
     """Pairs of spans of two texts."""
+    ranked: int = 400_000
+    """Pairs of spans of a text and all documents that are ranked."""
     pairs: int = 64
     """In a request to /align/batch."""
     documents: int = 100
@@ -31,7 +33,7 @@ class Limits:
     """Pairs that are encoded and solved in one round."""
     round: int = 20_000
     """Characters in one round; a larger request has a round of its own."""
-    waiting: int = 600_000
+    waiting: int = 300_000
     """Characters that may wait for their round."""
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 MEDIA = "application/problem+json"
 MOST = 20  # errors that one answer lists
-TYPE = re.compile(r"(str|int|float|ConstraintObject|\w[\w-]*\[.*)$", re.DOTALL)
+TYPE = re.compile(r"(str|int|float|constrained-str|ConstraintObject|\w[\w-]*\[.*)$", re.DOTALL)
 LONGEST = 60  # characters of a name that came with a request
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -72,8 +72,8 @@ class Choice(Strict):
 
 
 def size(*texts: str | list[str]) -> int:
-    """Characters of some texts."""
-    return sum(len(text) if isinstance(text, str) else sum(map(len, text)) for text in texts)
+    """Characters of some texts; a piece counts, empty as it may be."""
+    return sum(len(text) if isinstance(text, str) else sum(map(len, text)) + len(text) for text in texts)
 
 
 def built(given: ConstraintObject) -> Constraint:

@@ -34,11 +34,16 @@ def run(app: ASGIApp, host: str, port: int, announce: Callable[[str], None]) -> 
         timeout_graceful_shutdown=GRACE,
         timeout_keep_alive=5,
     )
-    announce(url(host, listening.getsockname()[1]))
-    # uvicorn raises the signals that it caught again when it is done: stopping a server is no error.
-    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    server = uvicorn.Server(config)
+
+    def stop(*_: object) -> None:
+        """For signals before uvicorn listens to them, and those that it raises again when it is done."""
+        server.should_exit = True
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        announce(url(host, listening.getsockname()[1]))
+        server.run(sockets=[listening])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -82,30 +87,31 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def hosts_for(host: str, allowed: Iterable[str] = ()) -> frozenset[str] | None:
-    """Names that requests may give as their host.
+def hosts_for(host: str, allowed: Iterable[str] = (), *, token: bool = True) -> frozenset[str] | None:
+    """Names that requests may give as their host; numeric addresses may always.
 
     On this machine alone, its own names: a page elsewhere whose name is made to point here gets nothing. A token keeps
-    such pages out too, so other addresses answer to any name unless some are named.
+    such pages out too, so with one other addresses answer to any name unless some are named.
     """
     names = frozenset(name.lower() for name in allowed)
-    if is_loopback(host):
+    if is_loopback(host) or not token:
         return LOOPBACK | {host} | names
     return names or None
 
 
-def token_for(host: str, file: Path | None, *, switched_off: bool) -> str | None:
-    """The token of a server: from a file or WHYMATCH_TOKEN; one is needed where others can reach it."""
+def token_for(host: str, file: Path | None, *, switched_off: bool, proxied: bool = False) -> str | None:
+    """The token of a server: from a file or WHYMATCH_TOKEN; one is needed where others can reach it, or by a proxy."""
     given = file.read_text(encoding="utf-8").strip() if file is not None else os.environ.get("WHYMATCH_TOKEN", "")
     if switched_off:
         if file is not None:
             raise ValueError("--token-file and --no-token exclude each other.")
         return None
     if file is None and not given:
-        if is_loopback(host):
+        if is_loopback(host) and not proxied:
             return None
         advice = "Set WHYMATCH_TOKEN or --token-file, or switch it off on purpose with --no-token."
-        raise ValueError(f"Others can reach {host}, so a token is needed. {advice}")
+        where = "this server by the names of --allow-host" if proxied else host
+        raise ValueError(f"Others can reach {where}, so a token is needed. {advice}")
     if len(given) < SHORTEST or not given.isascii() or not given.isprintable() or " " in given:
         raise ValueError(f"A token has {SHORTEST} or more ASCII characters without blanks; this one does not.")
     return given

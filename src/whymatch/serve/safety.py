@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -40,7 +41,7 @@ class Rules:
     """What is let in: sizes in bytes, times in seconds."""
 
     hosts: frozenset[str] | None = LOOPBACK
-    """Names that a Host header may have; None lets any."""
+    """Names that a Host header may have, beside numeric addresses, which nobody can point elsewhere; None lets any."""
     token: str | None = None
     open_paths: frozenset[str] = frozenset({"/health", "/ready"})
     """What needs no token."""
@@ -118,7 +119,7 @@ class Guarded:
                 await self.app(scope, replayed(body, receive), send)
         except TimeoutError:
             detail = f"There was no answer within {self.rules.seconds:g} seconds. Send less at a time, or try again."
-            raise Problem(503, detail, headers=CLOSE, retry_after=5) from None
+            raise Problem(503, detail, headers=CLOSE) from None  # the same again would take as long
         finally:
             self.working -= 1
 
@@ -134,10 +135,11 @@ class Guarded:
 def check(rules: Rules, method: str, path: str, headers: Headers) -> None:
     """Raises unless the host, the origin and the token are as they should be."""
     host = headers.get("host", "")
-    if rules.hosts is not None and name_of(host) not in rules.hosts:
+    name = name_of(host)
+    if rules.hosts is not None and name not in rules.hosts and not is_address(name):
         raise Problem(421, "This server does not answer for that host. Name it with --allow-host.")
     origin = headers.get("origin")
-    if origin is not None and method not in READING and urlsplit(origin).netloc.lower() != host.lower():
+    if origin is not None and method not in READING and origin.lower().partition("://")[2] != host.lower():
         raise Problem(403, "This server takes no requests from pages of other sites.")
     if rules.token is not None and path not in rules.open_paths:
         kind, _, given = headers.get("authorization", "").partition(" ")
@@ -157,6 +159,17 @@ def name_of(host: str) -> str:
         return (parts.hostname or "") if parts.netloc == host and "@" not in host and " " not in host else ""
     except ValueError:
         return ""
+
+
+def is_address(name: str) -> bool:
+    """
+    >>> is_address("192.168.0.7"), is_address("::1"), is_address("evil.example")
+    (True, True, False)
+    """
+    try:
+        return bool(ip_address(name))
+    except ValueError:
+        return False
 
 
 def known(method: str) -> str:

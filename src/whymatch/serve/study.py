@@ -10,7 +10,7 @@ from whymatch.serve.page import routes
 from whymatch.serve.problems import Problem, add_problems, described
 from whymatch.serve.safety import LOOPBACK, Guarded, Rules
 from whymatch.show.html import blocks, columns
-from whymatch.study.answers import LONGEST, Answers, named
+from whymatch.study.answers import LONGEST, Answers, Unusable, named
 from whymatch.study.items import Item, Study, link_name
 
 FILES = {
@@ -37,7 +37,9 @@ def guarded(
     study: Study, answers: Answers, *, hosts: frozenset[str] | None = LOOPBACK, token: str | None = None
 ) -> ASGIApp:
     """The app behind what keeps it safe."""
-    return Guarded(study_app(study, answers), Rules(hosts, token, OPEN, most_bytes=MOST_BYTES))
+    app = study_app(study, answers)
+    app.add_middleware(Guarded, rules=Rules(hosts, token, OPEN, most_bytes=MOST_BYTES))
+    return app
 
 
 def study_app(study: Study, answers: Answers) -> FastAPI:
@@ -78,6 +80,8 @@ def study_app(study: Study, answers: Answers) -> FastAPI:
             return answers.give(given.annotator, item, question, given.value)._asdict()
         except LookupError as error:
             raise Problem(404, str(error.args[0])) from None
+        except Unusable:
+            raise Problem(503, "The answer could not be kept. Try again soon.", retry_after=2) from None
         except ValueError as error:
             raise Problem(422, str(error)) from None
 

@@ -32,6 +32,10 @@ on conflict do update set value = excluded.value, at = excluded.at
 """
 
 
+class Unusable(ValueError):  # noqa: N818 (of a file, not of the caller)
+    """The file of answers is damaged, of something else, or held by another program."""
+
+
 class Answer(NamedTuple):
     """What one person said to one question about one item."""
 
@@ -47,11 +51,7 @@ class Answers:
     def __init__(self, study: Study, folder: Path) -> None:
         self.study = study
         self.file = folder / FILE
-        try:
-            begun = self.begin()
-        except sqlite3.DatabaseError as error:
-            raise ValueError(f"{self.file} cannot be used: {error}.") from None
-        if begun != study.fingerprint:
+        if self.begin() != study.fingerprint:
             raise ValueError(
                 f"{self.file} has the answers to another study: study.json was changed after it was begun."
             )
@@ -72,9 +72,12 @@ class Answers:
     @contextmanager
     def opened(self) -> Iterator[sqlite3.Connection]:
         """A connection of its own for each use, since connections belong to threads."""
-        with closing(sqlite3.connect(self.file, timeout=WAIT, isolation_level=None)) as database:
-            database.execute("pragma synchronous = full")  # what is acknowledged survives a power cut, too
-            yield database
+        try:
+            with closing(sqlite3.connect(self.file, timeout=WAIT, isolation_level=None)) as database:
+                database.execute("pragma synchronous = full")  # what is acknowledged survives a power cut, too
+                yield database
+        except sqlite3.DatabaseError as error:
+            raise Unusable(f"{self.file} cannot be used: {error}.") from None
 
     def give(self, annotator: str, item: str, question: str, value: int) -> Answer:
         """Keeps an answer, in place of what this person said before; it is on disk when this returns."""

@@ -10,7 +10,7 @@ from whymatch.datasets.eraser import SENTENCES
 from whymatch.datasets.records import Pair
 from whymatch.datasets.splits import components, split_whole
 from whymatch.study.answers import Answer
-from whymatch.study.items import RATINGS, At, Study, link_name
+from whymatch.study.items import RATINGS, At, Study, check_new, link_name
 from whymatch.text.document import Document, joined
 from whymatch.text.spans import token_ranges
 
@@ -26,8 +26,7 @@ def export(
     A link is a reason if more people accept than reject it, of at least so many; a pair is in if any of its links was
     judged by so many. Texts of two splits are never the same. `label` is for pairs that have none.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(f"{folder} is there already. Name a new or an empty folder.")
+    check_new(folder)
     reasons = accepted(study, answers, least)
     if not reasons:
         raise ValueError(f"No link was judged by {least} or more people: there is nothing to export.")

@@ -96,8 +96,10 @@ class Study:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Study":
         """What `to_dict` gave."""
-        if values["format"] != FORMAT or values["asked"] not in get_args(Asked):
+        if values["format"] != FORMAT:
             raise ValueError(f"its format is {values['format']!r}, and this version reads {FORMAT}")
+        if values["asked"] not in get_args(Asked):
+            raise ValueError(f"it asks for {values['asked']!r:.60}")
         pairs = tuple(
             Pair(str(row["id"]), as_document(row["left"]), as_document(row["right"]), row["label"])
             for row in values["pairs"]
@@ -112,10 +114,15 @@ class Study:
 
     def write(self, folder: Path) -> None:
         """Into a new folder, or an empty one."""
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise ValueError(f"{folder} is there already. Name a new or an empty folder.")
+        check_new(folder)
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / FILE, json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+
+
+def check_new(folder: Path) -> None:
+    """Raises unless there is nothing in a folder."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ValueError(f"{folder} is there already. Name a new or an empty folder.")
 
 
 def read_study(folder: Path) -> Study:
@@ -124,7 +131,7 @@ def read_study(folder: Path) -> Study:
         return Study.from_dict(json.loads((folder / FILE).read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise ValueError(f"{folder} holds no study: whymatch study create makes one.") from None
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError, RecursionError) as error:
         raise ValueError(f"The study in {folder} is damaged: {type(error).__name__}: {error}") from None
 
 

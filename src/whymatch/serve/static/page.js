@@ -248,6 +248,9 @@
       if (response?.ok) {
         const { spans, search } = await response.json();
         at("ways").hidden = !search;
+        for (const kind of spans) {
+          if (![...at("spans").options].some((option) => option.value === kind)) at("spans").append(new Option(kind === "text" ? "whole" : kind, kind));
+        }
         for (const option of at("spans").options) option.disabled = option.hidden = !spans.includes(option.value);
         if (at("spans").selectedOptions[0]?.disabled) choose(at("spans"), spans[0]);
         return;

@@ -1,7 +1,7 @@
 // Answers on their way to the server: in order, one at a time, again until they arrive; kept in this browser meanwhile.
 
 const token = () => {
-  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  const given = location.hash.startsWith("#token=") ? location.hash.slice("#token=".length) : null;
   if (given) sessionStorage.setItem("whymatch:token", given);
   if (given) history.replaceState(null, "", location.pathname);
   return sessionStorage.getItem("whymatch:token");
