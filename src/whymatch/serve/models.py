@@ -7,7 +7,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whymatch.matching.aligner import Aligner, default_words
+from whymatch.matching.aligner import Aligner
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
 from whymatch.serve.limits import Limits
@@ -92,7 +92,8 @@ def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
     ranker = None if run is None else Ranker.from_pretrained(run)
     if ranker is None:
         encoder = SentenceEncoder()
-        aligners = {spans: Aligner(spans, encoder) for spans in SENTENCES} | {"word": default_words()}
+        aligners = {spans: Aligner(spans, encoder, limit=limits.spans) for spans in SENTENCES}
+        aligners["word"] = Aligner("word", limit=limits.spans)
     else:
         ranker.eval()
         aligners = {ranker.split: ranker.aligner}
