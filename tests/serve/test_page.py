@@ -261,3 +261,16 @@ def test_a_server_with_a_token_asks_for_it(visit: Visit, tmp_path: Path) -> None
         assert page.locator("#token-row").is_hidden()
         assert page.locator("#ways").is_hidden()  # there is no index
         page.close()
+
+
+def test_a_model_of_whole_texts_can_be_used(visit: Visit, tmp_path: Path) -> None:
+    black_box = wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(1), split="text")
+    black_box.save_pretrained(tmp_path / "model")
+    with serving(tmp_path, "--model", tmp_path / "model") as server:
+        page = visit(url=server.url)
+        page.locator("#spans option[value=text]").wait_for(state="attached")
+        paste(page)
+        page.get_by_role("button", name="Align").click()
+        page.locator("#shown .picture").wait_for()
+        assert page.locator("#status").inner_text().startswith("1 link, ")
+        page.close()

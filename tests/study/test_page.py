@@ -238,11 +238,11 @@ def test_a_phone_and_a_dark_room(show: Open, tmp_path: Path) -> None:
 
 def test_the_token_comes_with_the_address_and_goes_with_every_request(show: Open, tmp_path: Path) -> None:
     made = written(tmp_path)
-    (tmp_path / "token").write_text("a-token-of-some-length")
+    (tmp_path / "token").write_text("a+token/of%20some=length")
     with serving(tmp_path, "--token-file", str(tmp_path / "token")) as (url, _):
         page = show(url)
         page.get_by_text("needs its token").wait_for()
-        page = show(f"{url}/#token=a-token-of-some-length")
+        page = show(f"{url}/#token=a+token/of%20some=length")
         begin(page, "Ada")
         assert "token" not in page.url
         press(page, "a")

@@ -73,8 +73,8 @@ def run_create(settings: argparse.Namespace) -> None:
         out = Path(last)
         if not names or ":" in last or last == "balanced" or (out.is_dir() and any(out.iterdir())):
             raise ValueError(f"Name the folder to write last, and the models before it; {last!r} is no new folder.")
+    from whymatch.datasets.files import check_new
     from whymatch.study.creating import create, draw, read_pairs
-    from whymatch.study.items import check_new
     from whymatch.study.models import compared
     from whymatch.text.spans import splitter
 

@@ -1,11 +1,12 @@
 """A data set on its way into our layout: rows by split, which pass once, and what was counted when they have."""
 
 import json
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from whymatch.datasets.files import new_folder, write_lines
 
 Row: TypeAlias = dict[str, Any]
 Progress: TypeAlias = Callable[[int, str], None]
@@ -26,26 +27,14 @@ def run(conversion: Conversion, out: Path | None, progress: Progress) -> dict[st
             for _ in passing(conversion, split, progress):
                 pass
         return conversion.statistics()
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise ValueError(f"{out} is there already. Name a new or an empty folder.")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    draft = out.with_name(f".{out.name}.draft")
-    shutil.rmtree(draft, ignore_errors=True)
-    draft.mkdir()
-    try:
-        statistics = write(conversion, draft, progress)
-        draft.rename(out)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-    return statistics
+    with new_folder(out) as draft:
+        return write(conversion, draft, progress)
 
 
 def write(conversion: Conversion, folder: Path, progress: Progress) -> dict[str, Any]:
     """The splits, and `statistics.json`."""
     for split in conversion.splits:
-        rows = passing(conversion, split, progress)
-        with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        write_lines(folder / f"{split}.jsonl", passing(conversion, split, progress))
     statistics = conversion.statistics()
     text = json.dumps(statistics, indent=2, ensure_ascii=False) + "\n"
     (folder / "statistics.json").write_text(text, encoding="utf-8")

@@ -33,9 +33,13 @@ class Link:
     mass: float
     share: float
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self) | {"left": [*self.left], "right": [*self.right]}
+
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], left: Document, right: Document) -> "Link":
-        """What `asdict` gave, with the spans and texts that its numbers stand for."""
+        """What `to_dict` gave, with the spans and texts that its numbers stand for."""
         i, j = at = numbers(values["at"], left, right)
         texts = left.pieces[i], right.pieces[j]
         cost, mass, share = (float(values[name]) for name in ("cost", "mass", "share"))
@@ -178,7 +182,7 @@ class Alignment:
         return {
             "format": FORMAT,
             "score": self.score,
-            "links": [asdict(link) | {"left": [*link.left], "right": [*link.right]} for link in self.links],
+            "links": [link.to_dict() for link in self.links],
             "left": {"text": self.left.text, "spans": [[*span] for span in self.left.spans]},
             "right": {"text": self.right.text, "spans": [[*span] for span in self.right.spans]},
             "unmatched": {side: [[*span] for span in spans] for side, spans in self.unmatched._asdict().items()},

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from whymatch.matching.aligner import Aligner
-from whymatch.matching.alignment import Alignment, Link
+from whymatch.matching.alignment import Alignment
 from whymatch.serve.models import DEFAULT, Models
 from whymatch.serve.problems import Problem
 from whymatch.transport.constraints import Constraint
@@ -117,12 +117,7 @@ def rank(models: Models, question: Ranking) -> bytes:
             {"corpus_id": n, "score": whys[n].score, "text": question.documents[n], "links": whys[n].links}
             for n in order
         ]
-    return encoded({"results": [row | {"links": [values(link) for link in row["links"]]} for row in ranked]})
-
-
-def values(link: Link) -> dict[str, Any]:
-    """A link as alignments have it in their JSON."""
-    return vars(link) | {"left": [*link.left], "right": [*link.right]}
+    return encoded({"results": [row | {"links": [link.to_dict() for link in row["links"]]} for row in ranked]})
 
 
 def search(models: Models, question: Search) -> bytes:

@@ -1,16 +1,15 @@
 """Accepted links as a data set in ERASER's layout, which `whymatch train` takes for supervised rationales."""
 
-import json
-import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from whymatch.datasets.eraser import SENTENCES
+from whymatch.datasets.files import new_folder, write_lines
 from whymatch.datasets.records import Pair
 from whymatch.datasets.splits import components, split_whole
 from whymatch.study.answers import Answer
-from whymatch.study.items import RATINGS, At, Study, check_new, link_name
+from whymatch.study.items import RATINGS, At, Study, link_name
 from whymatch.text.document import Document, joined
 from whymatch.text.spans import token_ranges
 
@@ -26,23 +25,15 @@ def export(
     A link is a reason if more people accept than reject it, of at least so many; a pair is in if any of its links was
     judged by so many. Texts of two splits are never the same. `label` is for pairs that have none.
     """
-    check_new(folder)
     reasons = accepted(study, answers, least)
     if not reasons:
         raise ValueError(f"No link was judged by {least} or more people: there is nothing to export.")
     rows = {number: row(study.pairs[number], links, study.spans, label) for number, links in reasons.items()}
     splits = divide(study.pairs, [*rows], seed)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = folder.with_name(f".{folder.name}.draft")
-    shutil.rmtree(draft, ignore_errors=True)
-    draft.mkdir()
-    try:
+    with new_folder(folder) as draft:
         for split, numbers in splits.items():
             write_lines(draft / f"{split}.jsonl", (rows[number] for number in numbers))
         write_lines(draft / "docs.jsonl", (text for number in rows for text in texts(study.pairs[number], study.spans)))
-        draft.rename(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return {split: len(numbers) for split, numbers in splits.items()}
 
 
@@ -129,8 +120,3 @@ def divide(pairs: Sequence[Pair], numbers: Sequence[int], seed: int) -> dict[str
     ]
     found = split_whole(components(numbers, shared), seed)
     return {split: sorted(number for group in groups for number in group) for split, groups in found.items()}
-
-
-def write_lines(file: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    with file.open("w", encoding="utf-8") as out:
-        out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

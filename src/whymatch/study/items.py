@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
+from whymatch.datasets.files import check_new
 from whymatch.datasets.records import Pair
 from whymatch.learning.files import write_whole
 from whymatch.text.document import Document
@@ -117,12 +118,6 @@ class Study:
         check_new(folder)
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / FILE, json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
-
-
-def check_new(folder: Path) -> None:
-    """Raises unless there is nothing in a folder."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(f"{folder} is there already. Name a new or an empty folder.")
 
 
 def read_study(folder: Path) -> Study:
