@@ -1,6 +1,9 @@
 """Rare words are worth more than frequent ones, and the same wherever they are asked for."""
 
+import json
 from collections import Counter
+from itertools import product
+from math import sqrt
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 
 import whymatch as wm
 from whymatch.matching.rarity import Rarity
+from whymatch.matching.refinement import Refinement
 from whymatch.text.document import Document, document, joined
 from whymatch.text.spans import lines, words
 
@@ -86,10 +90,51 @@ def test_among_no_texts_every_word_is_unheard() -> None:
     assert Rarity.of_texts(CORPUS, 0.3).of(Document("the cat", ())).shape == (0,)
 
 
-def classifier(rarity: Rarity | None) -> wm.Classifier:
+@given(corpus=corpora, left=st.lists(sentences, max_size=4), right=st.lists(sentences, max_size=4), shared=weights)
+def test_what_two_spans_share_is_a_cosine_of_their_words_by_rarity(
+    corpus: list[str], left: list[str], right: list[str], shared: float
+) -> None:
+    rarity = Rarity.of_texts(corpus, 0.0, shared)
+    found = rarity.between(joined(left), joined(right))
+    assert found.shape == (len(left), len(right))
+    for (i, a), (j, b) in product(enumerate(left), enumerate(right)):
+        one, other = (
+            {word.lower(): rarity.of_word(word.lower()) for word in piece.split() if word not in MARKS}
+            for piece in (a, b)
+        )
+        both = sum(one[word] for word in one.keys() & other.keys())
+        of_all = sqrt(sum(one.values()) * sum(other.values()))
+        assert found[i, j].item() == pytest.approx(shared * both / of_all if of_all else 0, rel=1e-5, abs=1e-6)
+    torch.testing.assert_close(found.T, rarity.between(joined(right), joined(left)))
+
+
+def classifier(rarity: Rarity | None, refinement: Refinement | None = None) -> wm.Classifier:
     torch.manual_seed(0)
-    encoder = wm.Projected(VECTORS, 5)
-    return wm.Classifier(encoder, wm.Transport(wm.Exactly(2)), ["no", "yes"], split="line", rarity=rarity)
+    encoder, rule = wm.Projected(VECTORS, 5), wm.Transport(wm.Exactly(2))
+    return wm.Classifier(encoder, rule, ["no", "yes"], split="line", rarity=rarity, refinement=refinement)
+
+
+@pytest.mark.parametrize("refinement", [None, Refinement(4, 0.5)])
+def test_shared_words_make_links_cheaper_in_aligners_and_in_models(refinement: Refinement | None) -> None:
+    chance = torch.Generator().manual_seed(1)
+    for weight in () if refinement is None else refinement.parameters():
+        torch.nn.init.normal_(weight, std=0.1, generator=chance)
+    rarity = Rarity.of_texts(CORPUS, 0.2, 0.7)
+    model = classifier(rarity, refinement).eval()
+    plain = wm.Aligner("line", VECTORS).costs(PAIRS)
+    with torch.no_grad():
+        matched = model(PAIRS)
+    for number, (left, right) in enumerate(PAIRS):
+        wanted = plain[number] - rarity.between(left, right)
+        wanted = wanted if refinement is None else refinement.alone(wanted)  # it sees what is shared
+        wanted = wanted - rarity.of(left)[:, None] - rarity.of(right)[None]
+        torch.testing.assert_close(model.aligner.costs([(left, right)])[0], wanted)
+        found = matched.cost[number, : len(left), : len(right)]
+        torch.testing.assert_close(found, wanted.float(), rtol=1e-4, atol=1e-5)
+    assert model.aligner.contextual == (refinement is not None)
+    (alignment, *_) = model.aligner.align_many(PAIRS, wm.Exactly(1))
+    assert alignment.cost == f"cosine distance{', refined' if refinement is not None else ''}, with rarity"
+    assert alignment.verify().holds == (refinement is None)  # deleting text changes what is around
 
 
 def test_costs_fall_by_what_both_spans_are_worth_in_aligners_and_in_models() -> None:
@@ -125,18 +170,24 @@ def test_two_spans_of_rare_words_are_linked_before_two_of_frequent_ones() -> Non
 
 
 def test_a_model_comes_back_with_the_words_that_it_has_counted(tmp_path: Path) -> None:
-    rarity = Rarity.of_texts([*CORPUS, "Größe ἀλώπηξ 狐"], 0.4)
+    rarity = Rarity.of_texts([*CORPUS, "Größe ἀλώπηξ 狐"], 0.4, 0.3)
     model = classifier(rarity).eval()
     model.save_pretrained(tmp_path)
     again = wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)
     assert again.rarity is not None
-    assert (again.rarity.counts, again.rarity.texts, again.rarity.weight) == (rarity.counts, rarity.texts, 0.4)
+    assert (again.rarity.counts, again.rarity.texts) == (rarity.counts, rarity.texts)
+    assert (again.rarity.weight, again.rarity.shared) == (0.4, 0.3)
     assert again.predict(PAIRS) != classifier(None).predict(PAIRS)
     for one, other in zip(again.predict(PAIRS), model.predict(PAIRS), strict=True):
         assert one.probabilities == other.probabilities
         assert one.alignment is not None
         assert other.alignment is not None
         assert one.alignment.links == other.alignment.links
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "format": 4, "rarity": 0.4}))
+    before = wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS).rarity
+    assert before is not None
+    assert (before.weight, before.shared) == (0.4, 0.0)
     (tmp_path / "rarity.json").unlink()
     with pytest.raises(ValueError, match=r"rarity\.json"):
         wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)

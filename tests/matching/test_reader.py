@@ -183,6 +183,6 @@ def test_models_from_before_there_were_readers_are_read(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({**config, "format": 3}))
     again = wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)
     assert [one.probabilities for one in again.predict(PAIRS)] == [one.probabilities for one in model.predict(PAIRS)]
-    (tmp_path / "config.json").write_text(json.dumps({**config, "format": 5}))
-    with pytest.raises(ValueError, match="its format is 5, and this version reads 3 and 4"):
+    (tmp_path / "config.json").write_text(json.dumps({**config, "format": 6}))
+    with pytest.raises(ValueError, match="its format is 6, and this version reads 3, 4, 5"):
         wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)

@@ -97,20 +97,19 @@ def test_all_weights_and_all_costs_of_a_pair_have_a_gradient() -> None:
 @pytest.mark.parametrize("name", ["cosine", "dot", "euclidean"])
 def test_one_pair_of_texts_is_refined_as_in_a_batch_and_at_rest(hidden: int, novelty: float, name: str) -> None:
     refinement, cost = scattered(hidden, novelty).train(), COSTS[name]
-    alone = refinement.over(cost)
     generator = torch.Generator().manual_seed(2)
     left, right = torch.randn(7, 6, 5, generator=generator), torch.randn(7, 7, 5, generator=generator)
     for b, (n, m) in enumerate(SIZES.tolist()):
         left[b, n:], right[b, m:] = 0, 0
-    found = [alone(left[b, :n].double(), right[b, :m].double()) for b, (n, m) in enumerate(SIZES.tolist())]
+    found = [
+        refinement.alone(cost(left[b, :n].double(), right[b, :m].double())) for b, (n, m) in enumerate(SIZES.tolist())
+    ]
     assert refinement.training
     with torch.no_grad():
         together = refinement.eval()(cost(left, right), SIZES)
     for b, (n, m) in enumerate(SIZES.tolist()):
         assert found[b].dtype == torch.float64
         torch.testing.assert_close(found[b].float(), together[b, :n, :m], atol=1e-5, rtol=1e-5)
-    assert (alone.neutral, alone.of_all, alone.unpadded) == (cost.neutral, True, True)
-    assert alone.name == f"{cost.name}, refined"
 
 
 @pytest.mark.parametrize("junk", [torch.nan, torch.inf, -torch.inf])

@@ -37,8 +37,9 @@ def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Class
     parts: dict[str, Any] = {"split": settings.spans}
     if settings.refine or settings.novelty:
         parts["refinement"] = Refinement(settings.refine, settings.novelty)
-    if settings.rarity:
-        parts["rarity"] = Rarity.of_texts((text.text for text in texts_of(records)), settings.rarity)
+    if settings.rarity or settings.shared:
+        every = (text.text for text in texts_of(records))
+        parts["rarity"] = Rarity.of_texts(every, settings.rarity, settings.shared)
     if settings.reader is not None:
         parts["reader"] = Reader(learner(settings, settings.reader, vectors), alone=settings.reader.alone)
     if settings.task == "rank":

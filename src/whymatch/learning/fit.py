@@ -100,7 +100,7 @@ class Fitting(Generic[Item]):
             raise ValueError("There is nothing to learn from: the training split is empty.")
         self.model.to(self.processes.device)
         self.learned = [weight for weight in self.model.parameters() if weight.requires_grad]
-        self.optimiser = torch.optim.Adam(self.groups())
+        self.optimiser = torch.optim.Adam(self.groups(), fused=True)
         torch.manual_seed((self.schedule.seed + 1_000_033 * self.processes.rank) % 2**63)
         if self.folder is not None:
             if resume:

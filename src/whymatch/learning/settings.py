@@ -152,7 +152,8 @@ class Settings:
     """One run.
 
     Of costs: `neighbours` is how much of the vectors before and after is mixed in, `whole` how much of the mean of all,
-    `novelty` by how much right spans without a counterpart become cheaper, `rarity` what rare words are worth, `refine`
+    `novelty` by how much right spans without a counterpart become cheaper, `rarity` what rare words are worth, `shared`
+    what rare words are worth that two spans share, `refine`
     the size of a network that learns from the costs around (0: none).
 
     A `reader` is a second model that reads what is linked, for the head; the encoder then aligns and no more.
@@ -166,6 +167,7 @@ class Settings:
     whole: float = 0.0
     novelty: float = 0.0
     rarity: float = 0.0
+    shared: float = 0.0
     refine: int = 0
     hidden: int = 128
     dropout: float = 0.1
@@ -180,8 +182,8 @@ class Settings:
             raise ValueError(
                 f"cost is one of {', '.join(n for n, c in COSTS.items() if not c.unpadded)}, got {self.cost!r}."
             )
-        if min(self.refine, self.novelty, self.rarity, self.neighbours, self.whole) < 0:
-            raise ValueError("neighbours, whole, novelty, rarity and refine are 0 or more.")
+        if min(self.refine, self.novelty, self.rarity, self.shared, self.neighbours, self.whole) < 0:
+            raise ValueError("neighbours, whole, novelty, rarity, shared and refine are 0 or more.")
         rule = self.rule.build()
         if self.task == "rank":
             if not (self.encoder.learns or self.refine):
@@ -206,7 +208,7 @@ class Settings:
             isinstance(rule, Transport)
             and isinstance(rule.constraint, UpTo)
             and rule.constraint.below <= COSTS[self.cost].least
-            and not (self.novelty or self.rarity or self.refine)
+            and not (self.novelty or self.rarity or self.shared or self.refine)
         ):
             raise ValueError("[rule] up-to links pairs that cost less than below: give one above 0 for this cost.")
         self.encoder.check(self.spans)

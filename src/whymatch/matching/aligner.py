@@ -14,6 +14,7 @@ from whymatch.matching.alignment import Alignment, Certificate, Link, Step
 from whymatch.matching.costs import COSTS, Cost, calibrated, cosine_distance, out_of_order
 from whymatch.matching.encoding import encode_pairs
 from whymatch.matching.rarity import Rarity
+from whymatch.matching.refinement import Refinement
 from whymatch.text.document import LIMIT, Document, document
 from whymatch.text.encoders import Encoder
 from whymatch.text.encoders.models import MINILM
@@ -56,7 +57,8 @@ class Aligner:
 
     Sentences are encoded alone by MiniLM and compared by cosine distance. Words are encoded in context, by a middle
     layer of it, and compared by calibrated cosine. `order` is the price of links out of order, `below` the cost under
-    which spans match if no constraint is given, `rarity` what links of rare words are worth.
+    which spans match if no constraint is given, `rarity` what links of rare words are worth, and `refinement` what a
+    cost loses or gains by those around it.
 
     `split` is sentence, word, paragraph, line, text, punkt or a function; `encode` a model's name or folder, a file of
     word vectors, or an encoder; `cost` cosine, calibrated, dot, euclidean or another key of `COSTS`, or a `Cost`.
@@ -71,6 +73,7 @@ class Aligner:
         order: float | None = None,
         below: float | None = None,
         rarity: Rarity | None = None,
+        refinement: Refinement | None = None,
         limit: int = LIMIT,
     ) -> None:
         self.split = splitter(split) if isinstance(split, str) else split
@@ -82,9 +85,9 @@ class Aligner:
         self.cost = COSTS[cost] if isinstance(cost, str) else cost or (calibrated() if of_words else cosine_distance)
         self.order = order if order is not None else ORDER if of_words and self.cost == calibrated() else 0.0
         known = THRESHOLDS.get((self.encoder.name, self.cost.name, self.order))
-        self.threshold = known if rarity is None else None  # which moves every cost
+        self.rarity, self.refinement = rarity, refinement
+        self.threshold = None if self.moved else known
         self.below = self.threshold if below is None else below
-        self.rarity = rarity
         self.limit = limit
 
     def __repr__(self) -> str:
@@ -97,9 +100,20 @@ class Aligner:
         return self.split is not words and not isinstance(self.encoder, Precomputed)
 
     @property
+    def priced(self) -> str:
+        """What its costs are, in words."""
+        refined = ", refined" if self.refinement is not None else ""
+        return f"{self.cost.name}{refined}{', with rarity' if self.rarity is not None else ''}"
+
+    @property
+    def moved(self) -> bool:
+        """Whether costs are more than what the vectors of two spans give."""
+        return self.rarity is not None or self.refinement is not None
+
+    @property
     def contextual(self) -> bool:
         """Whether a cost depends on more than the text of its two spans."""
-        return self.encoder.contextual or self.cost.of_all or self.order != 0
+        return self.encoder.contextual or self.cost.of_all or self.order != 0 or self.refinement is not None
 
     def align(self, left: Text, right: Text, constraint: Constraint | None = None) -> Alignment:
         """The optimal alignment of two texts: strings, or lists of strings that are split already."""
@@ -125,7 +139,7 @@ class Aligner:
         """As `align_many`, but a pair that cannot be aligned gives its error and changes nothing for the others."""
         wanted = self.default() if constraint is None else constraint
         check_constraint(wanted)
-        if isinstance(wanted, UpTo) and self.rarity is None and wanted.below <= self.cost.least:
+        if isinstance(wanted, UpTo) and not self.moved and wanted.below <= self.cost.least:
             known = f", such as {self.threshold:g}" if self.threshold else ""
             reason = f"no pair has a {self.cost.name} below {wanted.below:g}"
             raise ValueError(f"{wanted} links nothing: {reason}. Give a larger one{known}.")
@@ -186,6 +200,10 @@ class Aligner:
     def compare(self, texts: tuple[Document, Document], left: Tensor, right: Tensor) -> Tensor:
         """The costs of two texts with these vectors."""
         cost = self.cost(left.double(), right.double())
+        if self.rarity is not None and self.rarity.shared:
+            cost = cost - self.rarity.between(*texts).to(cost)
+        if self.refinement is not None:
+            cost = self.refinement.alone(cost)
         if self.rarity is not None:
             of_left, of_right = (self.rarity.of(text).to(cost) for text in texts)
             cost = cost - of_left[:, None] - of_right[None]
@@ -223,7 +241,7 @@ class Aligner:
                     tuple(sorted(found, key=lambda link: (-link.share, link.at))),
                     constraint,
                     by_default=by_default,
-                    cost=self.cost.name if self.rarity is None else f"{self.cost.name}, with rarity",
+                    cost=self.priced,
                     neutral=self.cost.neutral,
                     encoder=self.encoder.name,
                     contextual=self.contextual,

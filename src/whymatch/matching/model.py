@@ -100,6 +100,11 @@ class Matcher(nn.Module):
         with torch.autocast(left.device.type, enabled=False):  # half precision would make ties of near costs
             left, right = left.float(), right.float()
             cost = self.cost(left, right)
+            if self.rarity is not None and self.rarity.shared:
+                common = torch.zeros(cost.shape)
+                for row, (a, b) in zip(common, pairs, strict=True):
+                    row[: len(a), : len(b)] = self.rarity.between(a, b)
+                cost = cost - common.to(cost)
             if self.refinement is not None:
                 cost = self.refinement(cost, sizes)
             if self.rarity is not None:
@@ -128,8 +133,7 @@ class Matcher(nn.Module):
 
     def aligner_of(self, encoder: Encoder) -> Aligner:
         """An aligner of what an encoder gives, with the model's costs."""
-        cost = self.cost if self.refinement is None else self.refinement.over(self.cost)
-        return Aligner(self.split, encoder, cost, rarity=self.rarity)
+        return Aligner(self.split, encoder, self.cost, rarity=self.rarity, refinement=self.refinement)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Writes config.json and model.safetensors."""

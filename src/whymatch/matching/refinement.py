@@ -3,8 +3,6 @@
 import torch
 from torch import Tensor, nn
 
-from whymatch.matching.costs import Cost
-
 CHANNELS = 7  # that the network reads
 
 
@@ -46,21 +44,16 @@ class Refinement(nn.Module):
         read = read * inside(cost, sizes)[:, None]  # as beyond the edge: padding would leave a bias behind a text's end
         return cost + self.network[3:](read)[:, 0]
 
-    def over(self, cost: Cost) -> Cost:
-        """The refined cost of one pair of texts, at rest."""
-
-        def between(left: Tensor, right: Tensor) -> Tensor:
-            plain = cost(left, right)
-            weight = next(self.parameters(), plain)
-            learning = self.training
-            self.eval()
-            try:
-                with torch.no_grad():
-                    return self(plain[None].to(weight), torch.tensor([plain.shape]))[0].to(plain)
-            finally:
-                self.train(learning)
-
-        return Cost(f"{cost.name}, refined", cost.neutral, between, of_all=True, unpadded=True)
+    def alone(self, cost: Tensor) -> Tensor:
+        """The refined costs (n, m) of one pair of texts, at rest."""
+        weight = next(self.parameters(), cost)
+        learning = self.training
+        self.eval()
+        try:
+            with torch.no_grad():
+                return self(cost[None].to(weight), torch.tensor([cost.shape]))[0].to(cost)
+        finally:
+            self.train(learning)
 
 
 def least(cost: Tensor, sizes: Tensor) -> Tensor:

@@ -34,8 +34,8 @@ from whymatch.text.vectors import WordVectors
 from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
 from whymatch.transport.entropic import Temperature
 
-FORMAT = 4
-READ = (3, 4)  # models of format 3 have no reader
+FORMAT = 5
+READ = (3, 4, 5)  # models of format 3 have no reader, and no words of format 4 count where they are shared
 OF_MODEL = {"encoder": "encoder.model.", "reader": "reader.encoder.model."}
 """How the names of weights begin that stand in the folder of a fine-tuned encoder."""
 CONSTRAINTS: dict[str, Any] = {kind.__name__: kind for kind in (Balanced, OneTo, UpTo, Exactly)}
@@ -64,7 +64,7 @@ def write(model: Matcher, folder: Path) -> None:
         "mixes": mixes,
         "refine": model.refinement.hidden if model.refinement else 0,
         "novelty": model.refinement.novelty if model.refinement else 0.0,
-        "rarity": model.rarity.weight if model.rarity else 0.0,
+        "rarity": [model.rarity.weight, model.rarity.shared] if model.rarity else None,
         "rule": describe_rule(model.rule),
         "encoder": describe_encoder(model.encoder),
         "contextual": model.contextual,
@@ -129,16 +129,17 @@ def from_pretrained(folder: str | Path, encoder: Encoder | None = None) -> Any:
         config = json.loads((folder / "config.json").read_text())
         tensors = load_file(folder / "model.safetensors")
         if config["format"] not in READ:
-            raise ValueError(f"its format is {config['format']}, and this version reads {' and '.join(map(str, READ))}")
+            raise ValueError(f"its format is {config['format']}, and this version reads {', '.join(map(str, READ))}")
         vectors = read_vectors(folder, config, tensors)
         learner = build_encoder(folder / "encoder", config["encoder"], vectors, encoder)
         rule, cost = build_rule(config["rule"]), blended(COSTS[config["cost"]], *config["mixes"])
         parts: dict[str, Any] = {"split": config["split"]}
         if config["refine"] or config["novelty"]:
             parts["refinement"] = Refinement(config["refine"], config["novelty"])
-        if config["rarity"]:
+        if weights := config["rarity"]:
             counted = json.loads((folder / "rarity.json").read_text())
-            parts["rarity"] = Rarity(counted["words"], counted["texts"], config["rarity"])
+            weights = weights if isinstance(weights, list) else [weights]  # before format 5
+            parts["rarity"] = Rarity(counted["words"], counted["texts"], *weights)
         splitter(config["split"])  # there is one of that name
         model: Ranker | Classifier
         if config["kind"] == "classifier":

@@ -218,7 +218,7 @@ def run_row(
     torch.manual_seed(settings.schedule.seed)
     validation: Sequence[Any] = read_split(settings.data, "val", settings.task, settings.spans)
     counted: Sequence[Any] = (
-        read_split(settings.data, "train", settings.task, settings.spans) if settings.rarity else ()
+        read_split(settings.data, "train", settings.task, settings.spans) if settings.rarity or settings.shared else ()
     )
     untrained = build(settings, [*counted, *validation])
     if isinstance(untrained.encoder, Projected):
