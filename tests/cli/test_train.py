@@ -121,7 +121,7 @@ def test_a_ranker_is_chosen_among_several_by_validation(
         ("[rule]\nconstraint = 'up-to:1'", "give one above 0"),
         ("[loss]\nalpha = 5.0", "alpha between 0 and 1"),
         *(
-            (f"{name} = -1", "neighbours, whole, novelty, rarity and refine are 0 or more")
+            (f"{name} = -1", "neighbours, whole, novelty, rarity, shared and refine are 0 or more")
             for name in ("neighbours", "whole", "novelty", "rarity", "refine")
         ),
         ("neighbours = nan", "neighbours takes float"),
