@@ -121,9 +121,10 @@ def test_a_ranker_is_chosen_among_several_by_validation(
         ("[rule]\nconstraint = 'up-to:1'", "give one above 0"),
         ("[loss]\nalpha = 5.0", "alpha between 0 and 1"),
         *(
-            (f"{name} = -1", "neighbours, whole, novelty, rarity, shared and refine are 0 or more")
-            for name in ("neighbours", "whole", "novelty", "rarity", "refine")
+            (f"{name} = -1", "neighbours, whole, novelty, rarity, shared, refine and nearest are 0 or more")
+            for name in ("neighbours", "whole", "novelty", "rarity", "shared", "refine", "nearest")
         ),
+        ("nearest = 4", "give refine"),
         ("neighbours = nan", "neighbours takes float"),
         ("refine = 0.5", "refine takes int"),
         ("[encoder]\nmap = 1", "map takes bool"),

@@ -35,10 +35,10 @@ def costs(seed: int = 0, high: float = 2.0) -> torch.Tensor:
     return high * torch.rand(len(SIZES), 6, 7, generator=torch.Generator().manual_seed(seed))
 
 
-def scattered(hidden: int = 8, novelty: float = 0.0) -> Refinement:
+def scattered(hidden: int = 8, novelty: float = 0.0, nearest: int = 0) -> Refinement:
     """A refinement with weights and biases that are all far from 0."""
     torch.manual_seed(1)
-    refinement = Refinement(hidden, novelty)
+    refinement = Refinement(hidden, novelty, nearest)
     for weight in refinement.parameters():
         torch.nn.init.normal_(weight, std=0.3)
     return refinement.eval()
@@ -50,9 +50,10 @@ def test_before_it_has_learned_a_network_adds_exactly_nothing() -> None:
     assert not torch.equal(scattered()(costs(), SIZES), costs())
 
 
+@pytest.mark.parametrize("nearest", [0, 2])
 @pytest.mark.parametrize(("hidden", "novelty"), [(8, 0.0), (0, 0.7), (8, 0.7)])
-def test_padding_and_neighbours_change_nothing(hidden: int, novelty: float) -> None:
-    refinement = scattered(hidden, novelty)
+def test_padding_and_neighbours_change_nothing(hidden: int, novelty: float, nearest: int) -> None:
+    refinement = scattered(hidden, novelty, nearest)
     with torch.no_grad():
         together = refinement(costs(), SIZES)
         for junk in (-5.0, 0.0, 1.0, 40.0):
@@ -128,6 +129,19 @@ def classifier(rule: wm.Transport | wm.Attend, refinement: Refinement) -> wm.Cla
     return wm.Classifier(wm.Projected(VECTORS, 6), rule, ["no", "yes"], split="line", refinement=refinement)
 
 
+@pytest.mark.parametrize("nearest", [1, 2, 4, 50])
+def test_a_network_chooses_among_the_nearest(nearest: int) -> None:
+    free, kept = scattered(), scattered(nearest=nearest)
+    with torch.no_grad():
+        plain, refined = (some(costs(), SIZES) for some in (free, kept))
+    for b, (n, m) in enumerate(SIZES.tolist()):
+        for i in range(n):
+            near = costs()[b, i, :m].argsort()[:nearest].tolist()
+            for j in range(m):
+                more = 0.0 if j in near else 2.0
+                assert refined[b, i, j].item() == pytest.approx(plain[b, i, j].item() + more, abs=1e-5)
+
+
 @pytest.mark.parametrize(("hidden", "novelty"), [(8, 0.0), (0, 0.7), (8, 0.7)])
 @pytest.mark.parametrize("rule", [wm.Transport(wm.Exactly(2)), wm.Transport(wm.OneTo(1)), wm.Attend(0.5)], ids=str)
 def test_what_is_learned_is_what_predicts(rule: wm.Transport | wm.Attend, hidden: int, novelty: float) -> None:
@@ -171,13 +185,14 @@ def test_a_refined_alignment_says_that_it_looked_at_the_text_around() -> None:
     assert "The costs look at the deleted text too." in str(checked)
 
 
-@pytest.mark.parametrize(("hidden", "novelty"), [(8, 0.0), (0, 0.7), (4, 0.25)])
-def test_a_refined_model_comes_back_from_its_folder(hidden: int, novelty: float, tmp_path: Path) -> None:
-    model = classifier(wm.Transport(wm.Exactly(2)), scattered(hidden, novelty)).eval()
+@pytest.mark.parametrize(("hidden", "novelty", "nearest"), [(8, 0.0, 0), (0, 0.7, 0), (4, 0.25, 2)])
+def test_a_refined_model_comes_back_from_its_folder(hidden: int, novelty: float, nearest: int, tmp_path: Path) -> None:
+    model = classifier(wm.Transport(wm.Exactly(2)), scattered(hidden, novelty, nearest)).eval()
     model.save_pretrained(tmp_path)
     again = wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)
     assert again.refinement is not None
-    assert (again.refinement.hidden, again.refinement.novelty) == (hidden, novelty)
+    found = again.refinement.hidden, again.refinement.novelty, again.refinement.nearest
+    assert found == (hidden, novelty, nearest)
     assert [one.probabilities for one in again.predict(PAIRS)] == [one.probabilities for one in model.predict(PAIRS)]
 
 

@@ -36,7 +36,7 @@ def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Class
     rule, cost = settings.rule.build(), blended(COSTS[settings.cost], settings.neighbours, settings.whole)
     parts: dict[str, Any] = {"split": settings.spans}
     if settings.refine or settings.novelty:
-        parts["refinement"] = Refinement(settings.refine, settings.novelty)
+        parts["refinement"] = Refinement(settings.refine, settings.novelty, settings.nearest)
     if settings.rarity or settings.shared:
         every = (text.text for text in texts_of(records))
         parts["rarity"] = Rarity.of_texts(every, settings.rarity, settings.shared)

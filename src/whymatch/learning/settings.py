@@ -153,8 +153,8 @@ class Settings:
 
     Of costs: `neighbours` is how much of the vectors before and after is mixed in, `whole` how much of the mean of all,
     `novelty` by how much right spans without a counterpart become cheaper, `rarity` what rare words are worth, `shared`
-    what rare words are worth that two spans share, `refine`
-    the size of a network that learns from the costs around (0: none).
+    what rare words are worth that two spans share, `refine` the size of a network that learns from the costs around (0:
+    none), `nearest` among how many right spans of each left one it chooses (0: all).
 
     A `reader` is a second model that reads what is linked, for the head; the encoder then aligns and no more.
     """
@@ -169,6 +169,7 @@ class Settings:
     rarity: float = 0.0
     shared: float = 0.0
     refine: int = 0
+    nearest: int = 0
     hidden: int = 128
     dropout: float = 0.1
     encoder: EncoderSettings = field(default_factory=EncoderSettings)
@@ -182,8 +183,10 @@ class Settings:
             raise ValueError(
                 f"cost is one of {', '.join(n for n, c in COSTS.items() if not c.unpadded)}, got {self.cost!r}."
             )
-        if min(self.refine, self.novelty, self.rarity, self.shared, self.neighbours, self.whole) < 0:
-            raise ValueError("neighbours, whole, novelty, rarity, shared and refine are 0 or more.")
+        if min(self.refine, self.nearest, self.novelty, self.rarity, self.shared, self.neighbours, self.whole) < 0:
+            raise ValueError("neighbours, whole, novelty, rarity, shared, refine and nearest are 0 or more.")
+        if self.nearest and not self.refine:
+            raise ValueError("nearest says among which spans a network chooses: give refine.")
         rule = self.rule.build()
         if self.task == "rank":
             if not (self.encoder.learns or self.refine):

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 CHANNELS = 7  # that the network reads
+FAR = 2.0  # what links cost more that are not among the nearest: the range of a cosine distance
 
 
 class Refinement(nn.Module):
@@ -12,12 +13,13 @@ class Refinement(nn.Module):
     With `novelty`, links of right spans that have no counterpart on the left become cheaper, by so many times what the
     best counterpart costs: the links then say what is new, each beside what comes closest to it. With `hidden`, a small
     network adds what it reads in the costs of the same row and of the spans before and after, and where the spans stand
-    in their texts; it adds nothing before it has learned.
+    in their texts; it adds nothing before it has learned. It chooses among the `nearest` right spans of each left one,
+    where there are so many, and is free with 0.
     """
 
-    def __init__(self, hidden: int = 0, novelty: float = 0.0, dropout: float = 0.1) -> None:
+    def __init__(self, hidden: int = 0, novelty: float = 0.0, nearest: int = 0, dropout: float = 0.1) -> None:
         super().__init__()
-        self.hidden, self.novelty = hidden, novelty
+        self.hidden, self.novelty, self.nearest = hidden, novelty, nearest
         self.network: nn.Sequential | None = None
         if hidden:
             self.network = nn.Sequential(
@@ -42,7 +44,8 @@ class Refinement(nn.Module):
             return cost
         read = self.network[:3](features(cost, sizes))
         read = read * inside(cost, sizes)[:, None]  # as beyond the edge: padding would leave a bias behind a text's end
-        return cost + self.network[3:](read)[:, 0]
+        refined = cost + self.network[3:](read)[:, 0]
+        return refined + FAR * beyond(cost, sizes, self.nearest) if self.nearest else refined
 
     def alone(self, cost: Tensor) -> Tensor:
         """The refined costs (n, m) of one pair of texts, at rest."""
@@ -61,6 +64,13 @@ def least(cost: Tensor, sizes: Tensor) -> Tensor:
     behind = torch.arange(cost.shape[1], device=cost.device)[None, :, None] >= sizes[:, :1, None]
     lowest = cost.masked_fill(behind, torch.inf).amin(dim=1, keepdim=True)
     return lowest.masked_fill(sizes[:, :1, None] == 0, 0)
+
+
+def beyond(cost: Tensor, sizes: Tensor, nearest: int) -> Tensor:
+    """(batch, n, m): 1 where a right span is not among those that cost the left one least, 0 where it is."""
+    free = cost.masked_fill(inside(cost, sizes) == 0, torch.inf)
+    farthest = free.topk(min(nearest, cost.shape[2]), dim=2, largest=False).values[:, :, -1:]
+    return (free > farthest).to(cost)
 
 
 def inside(cost: Tensor, sizes: Tensor) -> Tensor:

@@ -64,6 +64,7 @@ def write(model: Matcher, folder: Path) -> None:
         "mixes": mixes,
         "refine": model.refinement.hidden if model.refinement else 0,
         "novelty": model.refinement.novelty if model.refinement else 0.0,
+        "nearest": model.refinement.nearest if model.refinement else 0,
         "rarity": [model.rarity.weight, model.rarity.shared] if model.rarity else None,
         "rule": describe_rule(model.rule),
         "encoder": describe_encoder(model.encoder),
@@ -135,7 +136,7 @@ def from_pretrained(folder: str | Path, encoder: Encoder | None = None) -> Any:
         rule, cost = build_rule(config["rule"]), blended(COSTS[config["cost"]], *config["mixes"])
         parts: dict[str, Any] = {"split": config["split"]}
         if config["refine"] or config["novelty"]:
-            parts["refinement"] = Refinement(config["refine"], config["novelty"])
+            parts["refinement"] = Refinement(config["refine"], config["novelty"], config.get("nearest", 0))
         if weights := config["rarity"]:
             counted = json.loads((folder / "rarity.json").read_text())
             weights = weights if isinstance(weights, list) else [weights]  # before format 5
