@@ -11,11 +11,13 @@ import pytest
 import torch
 
 import whymatch as wm
+import whymatch.learning.train as training
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair
 from whymatch.learning.building import build
 from whymatch.learning.card import TOGETHER
 from whymatch.learning.settings import Settings, read_settings
+from whymatch.learning.tasks import classify_loss
 from whymatch.learning.train import Run, Watch, train
 from whymatch.show.words import IN_CONTEXT
 from whymatch.text.document import Document
@@ -348,9 +350,32 @@ def test_an_unrolled_rule_learns_by_its_iterations_and_predicts_by_the_exact_pla
     assert not torch.equal(learning.weights, exact)
 
 
+def test_a_temperature_falls_while_marks_teach(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+
+    def noted(model: wm.Classifier, *given: Any) -> torch.Tensor:
+        assert isinstance(model.rule, wm.Transport)
+        assert model.rule.smooth is not None
+        seen.append(model.rule.smooth.epsilon)
+        return classify_loss(model, *given)
+
+    monkeypatch.setattr(training, "classify_loss", noted)
+    rule = {"constraint": "exactly:1", "smooth": 0.4, "cooled": 0.1}
+    recurrent = encoder(place, "recurrent", "none")
+    run = settings(marked(place), encoder=recurrent, rule=rule, loss={"alpha": 0.5}, schedule={"epochs": 3})
+    _, model = trained(run, tmp_path / "run")
+    assert seen == pytest.approx([0.4 * 0.25 ** (step / len(seen)) for step in range(len(seen))])
+    assert len(seen) > 1
+    assert model.rule.smooth.epsilon == pytest.approx(0.1)
+
+
 @pytest.mark.parametrize(
     ("task", "rule", "says"),
     [
+        ("classify", {"attention": "softmax", "cooled": 0.1}, "cooled .*constraint"),
+        ("rank", {"constraint": "exactly:2", "cooled": 0.1}, "cooled .*classify"),
+        ("classify", {"constraint": "exactly:2", "cooled": 0.0}, "takes a positive number"),
+        ("classify", {"constraint": "exactly:2", "cooled": 0.1, "unrolled": EPSILON}, "cooled .*not for unrolled"),
         ("classify", {"attention": "softmax", "unrolled": EPSILON}, "unrolled .*constraint"),
         ("rank", {"constraint": "exactly:2", "unrolled": EPSILON}, "unrolled .*classify"),
         ("classify", {"constraint": "exactly:2", "unrolled": 0.0}, "unrolled .*positive"),
@@ -358,7 +383,7 @@ def test_an_unrolled_rule_learns_by_its_iterations_and_predicts_by_the_exact_pla
         ("classify", {"constraint": "exactly:2", "unrolled": "small"}, "unrolled takes float"),
     ],
 )
-def test_unrolling_what_cannot_be_unrolled_is_refused(
+def test_rules_that_could_not_be_followed_are_refused(
     task: str, rule: dict[str, object], says: str, place: Path
 ) -> None:
     with pytest.raises(ValueError, match=says):

@@ -84,6 +84,8 @@ class Fitting(Generic[Item]):
     processes: Processes = field(default_factory=Processes)
     measure: str = "score"
     """What `validate` gives, for people."""
+    begin: Callable[[float], None] = lambda done: None
+    """Told before each step how much of the run is done."""
     step: int = field(default=0, init=False)
     epoch: int = field(default=0, init=False)
     place: int = field(default=0, init=False)
@@ -157,9 +159,10 @@ class Fitting(Generic[Item]):
         self.model.train()
         while self.place < len(order):
             rows = order[self.place : self.place + self.schedule.accumulate]
-            left = 1 - (self.epoch + self.place / len(order)) / self.schedule.epochs if self.schedule.decay else 1.0
+            gone = (self.epoch + self.place / len(order)) / self.schedule.epochs
+            self.begin(gone)
             parts = list(self.share(items, sizes, rows, seed))
-            loss = self.last_loss = self.learn(parts, sum(map(len, rows)), left)
+            loss = self.last_loss = self.learn(parts, sum(map(len, rows)), 1 - gone if self.schedule.decay else 1.0)
             self.place, done = self.place + len(rows), done + sum(map(len, rows))
             self.progress(Progress(self.epoch, done, len(items), loss, (done - first) / (time.perf_counter() - since)))
             if self.step % self.schedule.every == 0 and self.place < len(order):

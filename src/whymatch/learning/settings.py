@@ -108,12 +108,14 @@ class ReaderSettings(EncoderSettings):
 class RuleSettings:
     """A constraint (`exactly:2`, `up-to:1`, …), or attention instead: softmax, sparsemax or entmax15.
 
-    `smooth` is the temperature of the plan's derivative; `unrolled` an epsilon for the paper's way instead.
+    `smooth` is the temperature of the plan's derivative, which falls to `cooled` by the end of training, if given;
+    `unrolled` an epsilon for the paper's way instead.
     """
 
     constraint: str | None = None
     below: float = 0.0
     smooth: float = 0.1
+    cooled: float | None = None
     unrolled: float | None = None
     attention: str | None = None
     temperature: float = 1.0
@@ -122,7 +124,7 @@ class RuleSettings:
         if (self.constraint is None) == (self.attention is None):
             raise ValueError("[rule] takes a constraint or an attention, one of them.")
         if self.attention is not None:
-            unread(self, "rule", ["below", "smooth", "unrolled"], "a constraint")
+            unread(self, "rule", ["below", "smooth", "cooled", "unrolled"], "a constraint")
             return Attend(self.temperature, self.attention)  # type: ignore[arg-type]
         assert self.constraint is not None
         unread(self, "rule", ["temperature"], "attention; smooth is the temperature of a constraint")
@@ -130,8 +132,15 @@ class RuleSettings:
             unread(self, "rule", ["below"], "up-to")
         if self.unrolled is not None and not self.unrolled > 0:
             raise ValueError("[rule] unrolled is a positive epsilon.")
+        if self.unrolled is not None:
+            unread(self, "rule", ["cooled"], "smooth, and not for unrolled")
         constraint = named_constraint(self.constraint, self.below)
-        return Transport(constraint, Temperature(self.smooth), unrolled=self.unrolled)
+        return Transport(constraint, self.temperature_at(0.0), unrolled=self.unrolled)
+
+    def temperature_at(self, done: float) -> Temperature:
+        """That of the derivative, where so much of the training is done."""
+        end = Temperature(self.smooth if self.cooled is None else self.cooled)
+        return Temperature(Temperature(self.smooth).epsilon ** (1 - done) * end.epsilon**done)
 
 
 @dataclass(frozen=True)
@@ -196,7 +205,7 @@ class Settings:
             if self.novelty:
                 raise ValueError("novelty prefers what two texts do not share: it is for classifiers.")
             unread(self.loss, "loss", ["alpha"], 'task = "classify"')
-            unread(self.rule, "rule", ["unrolled"], 'task = "classify": a ranker learns through its score')
+            unread(self.rule, "rule", ["cooled", "unrolled"], 'task = "classify": a ranker learns through its score')
         else:
             unread(self.loss, "loss", ["margin", "negatives"], 'task = "rank"')
         if self.loss.alpha is not None and (not isinstance(rule, Transport) or isinstance(rule.constraint, Balanced)):

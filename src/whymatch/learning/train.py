@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -21,10 +21,11 @@ from whymatch.learning.files import read_json, write_whole
 from whymatch.learning.fit import Fitting, Progress
 from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes
-from whymatch.learning.settings import Settings
+from whymatch.learning.settings import RuleSettings, Settings
 from whymatch.learning.tasks import MOST, classify_loss, drawn, rank_loss, rank_score, scores_of, size
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
+from whymatch.matching.rules import Transport
 from whymatch.matching.saving import from_pretrained
 from whymatch.text.document import Document
 from whymatch.text.encoders.projected import Projected
@@ -127,13 +128,21 @@ def train_one(
         draw=partial(drawn, negatives=settings.loss.negatives) if isinstance(model, Ranker) else same,
         processes=processes,
         measure=measure(settings),
+        begin=partial(cool, model, settings.rule),
     )
     best = fitting.run(train_split, resume=resume)
+    cool(model, settings.rule, 1.0)
     if processes.first:
         tune(model, validation, watch)
         model.save_pretrained(folder / "best")
     processes.wait()
     return Run(settings, best, folder, fitting.measure, processes.first)
+
+
+def cool(model: Ranker | Classifier, rule: RuleSettings, done: float) -> None:
+    """Gives the plan the temperature that it has where so much of the training is done."""
+    if rule.cooled is not None and isinstance(model.rule, Transport):
+        model.rule = replace(model.rule, smooth=rule.temperature_at(done))
 
 
 def measure(settings: Settings) -> str:
