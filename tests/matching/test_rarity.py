@@ -84,6 +84,21 @@ def test_what_is_remembered_is_what_would_be_found(corpus: list[str], text: str)
         assert torch.equal(rarity.of(one), Rarity.of_texts(corpus, 0.5).of(one))
 
 
+def test_a_model_forgets_the_texts_that_it_has_seen() -> None:
+    model = classifier(Rarity.of_texts(CORPUS, 0.4, 0.3)).eval()
+    before = model.predict(PAIRS)
+    assert model.rarity is not None
+    assert model.rarity.known
+    assert model.rarity.listed
+    assert [*model.encoder.known]  # type: ignore[attr-defined]
+    model.forget()
+    assert not model.rarity.known
+    assert not model.rarity.listed
+    assert not model.rarity.numbers
+    assert not [*model.encoder.known]  # type: ignore[attr-defined]
+    assert [one.probabilities for one in model.predict(PAIRS)] == [one.probabilities for one in before]
+
+
 def test_among_no_texts_every_word_is_unheard() -> None:
     assert Rarity.of_texts([], 0.3).of(joined(["the cat", "!"])).tolist() == pytest.approx([0.3, 0])
     assert Rarity.of_texts(["", "!"], 0.3).of(joined(["the cat"])).item() == pytest.approx(0.3)

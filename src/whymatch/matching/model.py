@@ -15,6 +15,7 @@ from whymatch.matching.refinement import Refinement
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import Document
 from whymatch.text.encoders import Encoder, reads_pairs
+from whymatch.text.encoders.learning import Learning
 from whymatch.text.spans import Span
 from whymatch.transport.constraints import UpTo
 
@@ -116,6 +117,14 @@ class Matcher(nn.Module):
             weights = self.rule.weights(cost, sizes)
             score = (weights * (self.rule.zero(self.cost.neutral) - cost)).sum(dim=(1, 2))
         return Matched(left, right, cost, weights, sizes, score)
+
+    def forget(self) -> None:
+        """Drops what it keeps of texts that it has seen: vectors, words, and what they are worth."""
+        for part in self.modules():
+            if isinstance(part, Learning):
+                part.forget()
+        if self.rarity is not None:
+            self.rarity.forget()
 
     @property
     def device(self) -> torch.device:

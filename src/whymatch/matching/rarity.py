@@ -40,15 +40,20 @@ class Rarity:
 
     def __init__(self, counts: Mapping[str, int], texts: int, weight: float, shared: float = 0.0) -> None:
         self.counts, self.texts, self.weight, self.shared = dict(counts), texts, weight, shared
-        self.known: dict[Document, Tensor] = {}
-        self.listed: dict[Document, Listed] = {}
-        self.numbers: dict[str, int] = {}
+        self.known: dict[Document, Tensor]
+        self.listed: dict[Document, Listed]
+        self.numbers: dict[str, int]
+        self.forget()
 
     @classmethod
     def of_texts(cls, texts: Iterable[str], weight: float, shared: float = 0.0) -> Self:
         """Counts in how many texts each word is."""
         found = [{text[start:end].casefold() for start, end in words(text)} for text in texts]
         return cls(Counter(word for some in found for word in some), len(found), weight, shared)
+
+    def forget(self) -> None:
+        """Drops what it keeps of texts that it has seen."""
+        self.known, self.listed, self.numbers = {}, {}, {}
 
     def of(self, text: Document) -> Tensor:
         """(spans): what each is worth."""

@@ -12,8 +12,6 @@ from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
 from whymatch.serve.limits import Limits
 from whymatch.text.document import Document, document
-from whymatch.text.encoders.known import Known
-from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.transport.constraints import Constraint, Exactly
 
@@ -81,10 +79,9 @@ class Models:
         return found
 
     def forget(self) -> None:
-        """Drops the vectors that a trained encoder keeps of each text: it is new texts that come to a server."""
-        for part in () if self.ranker is None else self.ranker.modules():
-            if isinstance(part, Projected):
-                part.known = Known()
+        """Drops what a trained model keeps of each text: it is new texts that come to a server."""
+        if self.ranker is not None:
+            self.ranker.forget()
 
 
 def load(run: Path | None, index: Path | None, limits: Limits) -> Models:

@@ -25,6 +25,9 @@ class Learning(nn.Module):
         with self.at_rest():
             return [vectors.cpu() for vectors in self.states(texts, spans)]
 
+    def forget(self) -> None:
+        """Drops what it keeps of texts that it has seen."""
+
     @contextmanager
     def at_rest(self) -> Iterator[None]:
         """Without gradients and without dropout."""

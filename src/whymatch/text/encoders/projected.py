@@ -41,6 +41,9 @@ class Projected(Learning):
         mapped = self.map(self.dropout(torch.cat(vectors).to(self.map.weight)))
         return list(mapped.split([len(some) for some in vectors]))
 
+    def forget(self) -> None:
+        self.known = Known()
+
     def frozen(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
         """The vectors of the encoder; what it has seen before is not encoded again."""
         found = [self.known.get(text, tuple(some)) for text, some in zip(texts, spans, strict=True)]

@@ -70,6 +70,9 @@ class RecurrentEncoder(Learning):
         means = sums / lengths.clamp(min=1)[:, None]
         return list(torch.split(means, [len(some) for some in spans]))
 
+    def forget(self) -> None:
+        self.known.clear()
+
     def words_of(self, text: str) -> tuple[list[Span], np.ndarray]:
         """The words of a text, and the numbers of their vectors; remembered, since training comes back to a text."""
         if (found := self.known.get(text)) is None:
