@@ -8,7 +8,7 @@ import pytest
 from tests.cli.test_train import OTHER, PETS, SAME, write
 from whymatch.cli import main
 from whymatch.learning.settings import Settings, typed
-from whymatch.reproduction.tables import merged, place, read_table
+from whymatch.reproduction.tables import merged, place, read_table, resolved
 
 TABLE = """
 order = 3.0
@@ -200,3 +200,18 @@ def test_the_tables_of_the_repository_can_be_run(file: Path) -> None:
         assert row.settings is not None
         typed(Settings, {**row.settings, "data": row.data}, row.name)
         assert set(row.paper) <= set(table.columns)
+
+
+def test_vectors_and_models_beside_the_data_are_found_there_and_named_without_their_place(tmp_path: Path) -> None:
+    parts = 'encoder = { map = false, model = "tuned" }, reader = { kind = "recurrent", vectors = "words" }'
+    row = f'settings = {{ task = "classify", {parts}, rule = {{ constraint = "exactly:1" }} }}'
+    start = TABLE.index("[[row]]")
+    (tmp_path / "table.toml").write_text(f'{TABLE[:start]}[[row]]\nname = "Both"\n{row}\n')
+    table = read_table(tmp_path / "table.toml")
+    for there in (False, True):
+        settings, described = resolved(table, table.rows[0], 0, tmp_path)
+        assert settings.reader is not None
+        assert settings.reader.vectors == str(tmp_path / "words")
+        assert settings.encoder.model == (str(tmp_path / "tuned") if there else "tuned")  # or one of the hub
+        assert (described["encoder"]["model"], described["reader"]["vectors"]) == ("tuned", "words")
+        (tmp_path / "tuned").mkdir(exist_ok=True)
