@@ -125,6 +125,7 @@ def test_a_ranker_is_chosen_among_several_by_validation(
             for name in ("neighbours", "whole", "novelty", "rarity", "shared", "refine", "nearest")
         ),
         ("nearest = 4", "give refine"),
+        ("nearest = 4\nrefine = 4\ncost = 'dot'", "nearest is for cost = 'cosine', got 'dot'"),
         ("neighbours = nan", "neighbours takes float"),
         ("refine = 0.5", "refine takes int"),
         ("[encoder]\nmap = 1", "map takes bool"),
@@ -167,6 +168,11 @@ def test_a_run_goes_on_only_with_the_settings_it_began_with(
     longer = falling.replace("epochs = 1", "epochs = 2")
     assert main(["train", settings(tmp_path, longer), "--out", f"{out}-falling", "--resume"]) == 2
     assert "schedule.epochs was 1 and is 2" in capsys.readouterr().err
+    file = tmp_path / "run" / "settings.json"
+    before = json.loads(file.read_text())  # as a version wrote it that had fewer settings
+    del before["shared"], before["nearest"], before["rule"]["cooled"], before["schedule"]["decay"]
+    file.write_text(json.dumps(before))
+    assert main(["train", settings(tmp_path, text), "--out", out, "--resume"]) == 0
     other = f"{text}[rule]\nconstraint = 'one-to:1'\n"
     assert main(["train", settings(tmp_path, other), "--out", out, "--resume"]) == 2
     assert "begun with other settings: rule" in capsys.readouterr().err
@@ -177,6 +183,17 @@ def test_a_run_goes_on_only_with_the_settings_it_began_with(
     (moved / "train.jsonl").write_text("\n".join([*lines, lines[0].replace('"query": "', '"query": "So ')]))
     assert main(["train", settings(tmp_path, elsewhere), "--out", out, "--resume"]) == 2
     assert "begun with other records: the data set has changed" in capsys.readouterr().err
+
+
+def test_a_temperature_that_falls_to_the_end_fixes_where_that_is(
+    pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = "[rule]\nconstraint = 'exactly:1'\ncooled = 0.05\n"
+    text = f"task = 'classify'\ndata = '{pairs}'\n{rule}[schedule]\nepochs = 1\n"
+    assert main(["train", settings(tmp_path, text), "--out", str(tmp_path / "run")]) == 0
+    longer = settings(tmp_path, text.replace("epochs = 1", "epochs = 2"))
+    assert main(["train", longer, "--out", str(tmp_path / "run"), "--resume"]) == 2
+    assert "schedule.epochs was 1 and is 2" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("relevant", ["[false, true, false]", '"12"', "[0.9]", "[]", "[7]", "[0, 0, 1]"])

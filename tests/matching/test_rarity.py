@@ -123,6 +123,26 @@ def test_what_two_spans_share_is_a_cosine_of_their_words_by_rarity(
     torch.testing.assert_close(found.T, rarity.between(joined(right), joined(left)))
 
 
+def test_many_words_are_compared_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    left, right = joined(PIECES[:9]), joined(PIECES[4:])
+    whole = Rarity.of_texts(CORPUS, 0.0, 1.0).between(left, right)
+    monkeypatch.setattr("whymatch.matching.rarity.AT_ONCE", 2)
+    torch.testing.assert_close(Rarity.of_texts(CORPUS, 0.0, 1.0).between(left, right), whole)
+    assert whole.max() > 0.9
+
+
+@pytest.mark.parametrize("weights", [(-0.1, 0.0), (0.0, -0.1), (float("nan"), 0.0), (0.0, float("inf"))])
+def test_weights_that_are_no_price_are_refused(weights: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="takes numbers that are 0 or more"):
+        Rarity({}, 0, *weights)
+
+
+def test_words_that_are_counted_more_often_than_there_are_texts_are_worth_nothing() -> None:
+    rarity = Rarity({"the": 9}, 2, 1.0, 1.0)
+    assert rarity.of(joined(["the"])).item() == 0
+    assert not rarity.between(joined(["the"]), joined(["the"])).any()
+
+
 def classifier(rarity: Rarity | None, refinement: Refinement | None = None) -> wm.Classifier:
     torch.manual_seed(0)
     encoder, rule = wm.Projected(VECTORS, 5), wm.Transport(wm.Exactly(2))

@@ -50,8 +50,7 @@ def test_before_it_has_learned_a_network_adds_exactly_nothing() -> None:
     assert not torch.equal(scattered()(costs(), SIZES), costs())
 
 
-@pytest.mark.parametrize("nearest", [0, 2])
-@pytest.mark.parametrize(("hidden", "novelty"), [(8, 0.0), (0, 0.7), (8, 0.7)])
+@pytest.mark.parametrize(("hidden", "novelty", "nearest"), [(8, 0.0, 0), (0, 0.7, 0), (8, 0.7, 0), (8, 0.7, 2)])
 def test_padding_and_neighbours_change_nothing(hidden: int, novelty: float, nearest: int) -> None:
     refinement = scattered(hidden, novelty, nearest)
     with torch.no_grad():
@@ -127,6 +126,12 @@ def test_a_pair_that_is_not_a_number_leaves_its_neighbours_as_they_were(junk: fl
 def classifier(rule: wm.Transport | wm.Attend, refinement: Refinement) -> wm.Classifier:
     torch.manual_seed(0)
     return wm.Classifier(wm.Projected(VECTORS, 6), rule, ["no", "yes"], split="line", refinement=refinement)
+
+
+@pytest.mark.parametrize(("hidden", "nearest"), [(0, 8), (8, -1)])
+def test_nearest_without_a_network_and_below_nothing_is_refused(hidden: int, nearest: int) -> None:
+    with pytest.raises(ValueError, match="takes 0 or more, and a network"):
+        Refinement(hidden, nearest=nearest)
 
 
 @pytest.mark.parametrize("nearest", [1, 2, 4, 50])

@@ -16,6 +16,8 @@ from pyarrow import parquet
 import whymatch as wm
 from tests.search import scaling
 from tests.search.encoding import SIZE, WordSums, aligner, posts
+from whymatch.matching.rarity import Rarity
+from whymatch.matching.refinement import Refinement
 from whymatch.search.building import build
 from whymatch.search.corpus import Corpus
 from whymatch.search.index import Index
@@ -113,6 +115,18 @@ def test_another_training_is_another_matcher() -> None:
 
     assert fingerprint(ranker(0)) == fingerprint(ranker(0))
     assert len({fingerprint(some) for some in (ranker(0), ranker(1), aligner(), wm.Aligner("word", WordSums()))}) == 4
+
+
+def test_other_costs_are_another_matcher() -> None:
+    words = WordSums()
+    rarities = Rarity({}, 5, 0.1), Rarity({}, 5, 0.0, 0.1), Rarity({"a": 1}, 5, 0.1), Rarity({}, 6, 0.1)
+    found = [
+        wm.Aligner("line", words),
+        wm.Aligner("line", words, order=0.1),
+        *(wm.Aligner("line", words, rarity=some) for some in rarities),
+        *(wm.Aligner("line", words, refinement=Refinement(0, novelty)) for novelty in (0.1, 0.2)),
+    ]
+    assert len({fingerprint(one) for one in found}) == len(found)
 
 
 def test_pairs_are_scored_as_one_process_would(tmp_path: Path) -> None:

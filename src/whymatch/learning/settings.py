@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from itertools import product
 from math import isfinite
 from pathlib import Path
@@ -108,8 +108,8 @@ class ReaderSettings(EncoderSettings):
 class RuleSettings:
     """A constraint (`exactly:2`, `up-to:1`, …), or attention instead: softmax, sparsemax or entmax15.
 
-    `smooth` is the temperature of the plan's derivative, which falls to `cooled` by the end of training, if given;
-    `unrolled` an epsilon for the paper's way instead.
+    `smooth` is the temperature of the plan's derivative, which falls to `cooled` by the end of the last epoch, if
+    given; `unrolled` an epsilon for the paper's way instead.
     """
 
     constraint: str | None = None
@@ -134,6 +134,8 @@ class RuleSettings:
             raise ValueError("[rule] unrolled is a positive epsilon.")
         if self.unrolled is not None:
             unread(self, "rule", ["cooled"], "smooth, and not for unrolled")
+        if self.cooled is not None and self.cooled > self.smooth:
+            raise ValueError(f"[rule] cooled is {self.smooth:g} (smooth) or less, got {self.cooled:g}.")
         constraint = named_constraint(self.constraint, self.below)
         return Transport(constraint, self.temperature_at(0.0), unrolled=self.unrolled)
 
@@ -196,6 +198,8 @@ class Settings:
             raise ValueError("neighbours, whole, novelty, rarity, shared, refine and nearest are 0 or more.")
         if self.nearest and not self.refine:
             raise ValueError("nearest says among which spans a network chooses: give refine.")
+        if self.nearest and self.cost != "cosine":
+            raise ValueError(f"nearest is for cost = 'cosine', got {self.cost!r}.")
         rule = self.rule.build()
         if self.task == "rank":
             if not (self.encoder.learns or self.refine):
@@ -269,6 +273,20 @@ def checked(value: Any, hint: Any, what: str) -> Any:
             return value
     names = [" or ".join(map(str, get_args(one))) if get_origin(one) is Literal else one.__name__ for one in options]
     raise ValueError(f"{what} takes {' or '.join(name for name in names if name != 'NoneType')}, got {value!r}.")
+
+
+def completed(values: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    """Settings on disk as those of today are written; one that was not there yet has its default."""
+    return asdict(typed(Settings, without_none(values), where))
+
+
+def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as a file would have them: what is None is left away."""
+    return {
+        key: without_none(value) if isinstance(value, Mapping) else value
+        for key, value in values.items()
+        if value is not None
+    }
 
 
 def combinations(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

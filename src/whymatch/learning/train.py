@@ -21,7 +21,7 @@ from whymatch.learning.files import read_json, write_whole
 from whymatch.learning.fit import Fitting, Progress
 from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes
-from whymatch.learning.settings import RuleSettings, Settings
+from whymatch.learning.settings import RuleSettings, Settings, completed
 from whymatch.learning.tasks import MOST, classify_loss, drawn, rank_loss, rank_score, scores_of, size
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
@@ -244,13 +244,15 @@ def plain(value: Any) -> Any:
 
 def check_same(made: dict[str, Any], folder: Path) -> None:
     """Refuses to go on with a run that was begun with other settings or other records; it may run longer."""
-    before, now = read_json(folder / "settings.json"), json.loads(json.dumps(made))
-    if before is None:
+    found, now = read_json(folder / "settings.json"), json.loads(json.dumps(made))
+    if found is None:
         return
-    before["schedule"] = {"decay": False} | before["schedule"]  # runs of before there was such a setting
+    records = found.pop("records", None)
+    before = json.loads(json.dumps({**completed(found, str(folder / "settings.json")), "records": records}))
     for values in (before, now):
         values["data"] = None  # wherever it lies: the records are compared
-        free = ("patience",) if values["schedule"].get("decay") else FREE  # a line to the end depends on where that is
+        to_the_end = values["schedule"]["decay"] or values["rule"]["cooled"] is not None
+        free = ("patience",) if to_the_end else FREE  # what falls to the end depends on where that is
         values["schedule"] = {key: value for key, value in values["schedule"].items() if key not in free}
     old, new = dict(flat(before)), dict(flat(now))
     changed = [

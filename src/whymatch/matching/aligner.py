@@ -92,7 +92,7 @@ class Aligner:
 
     def __repr__(self) -> str:
         name = getattr(self.split, "__name__", repr(self.split))
-        return f"Aligner({name}, {self.encoder.name}, {self.cost.name})"
+        return f"Aligner({name}, {self.encoder.name}, {self.priced})"
 
     @property
     def zooms(self) -> bool:
@@ -165,7 +165,7 @@ class Aligner:
     def default(self) -> UpTo:
         """What is used without a constraint."""
         if self.below is None:
-            parts = f"{self.encoder.name} with {self.cost.name} and order {self.order:g}"
+            parts = f"{self.encoder.name} with {self.priced} and order {self.order:g}"
             advice = "Give a constraint, or Aligner(below=…): the cost under which spans match."
             raise ValueError(f"No threshold is known for {parts}. {advice}")
         return UpTo(1, below=self.below)

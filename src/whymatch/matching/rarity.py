@@ -1,8 +1,9 @@
 """Rare words say more than frequent ones: a price for links of words that every text has."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from math import log
+from itertools import count
+from math import inf, log
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from whymatch.text.document import Document
 from whymatch.text.spans import words
 
 MOST = 2**18  # texts whose spans are remembered
+AT_ONCE = 2**12  # words that are compared in one product
 
 
 class Listed(NamedTuple):
@@ -21,6 +23,14 @@ class Listed(NamedTuple):
     spans: np.ndarray
     words: np.ndarray
     shares: np.ndarray
+
+    def matrix(self, spans: int, words: np.ndarray) -> np.ndarray:
+        """(spans, words): the shares of some words, which are sorted."""
+        places = np.searchsorted(words, self.words).clip(max=len(words) - 1)
+        inside = words[places] == self.words
+        found = np.zeros((spans, len(words)), np.float32)
+        found[self.spans[inside], places[inside]] = self.shares[inside]
+        return found
 
 
 class Rarity:
@@ -39,10 +49,12 @@ class Rarity:
     """
 
     def __init__(self, counts: Mapping[str, int], texts: int, weight: float, shared: float = 0.0) -> None:
+        if not (0 <= weight < inf and 0 <= shared < inf):
+            raise ValueError(f"Rarity(weight={weight}, shared={shared}) takes numbers that are 0 or more.")
         self.counts, self.texts, self.weight, self.shared = dict(counts), texts, weight, shared
         self.known: dict[Document, Tensor]
         self.listed: dict[Document, Listed]
-        self.numbers: dict[str, int]
+        self.numbers: defaultdict[str, int]
         self.forget()
 
     @classmethod
@@ -53,7 +65,7 @@ class Rarity:
 
     def forget(self) -> None:
         """Drops what it keeps of texts that it has seen."""
-        self.known, self.listed, self.numbers = {}, {}, {}
+        self.known, self.listed, self.numbers = {}, {}, defaultdict(count().__next__)
 
     def of(self, text: Document) -> Tensor:
         """(spans): what each is worth."""
@@ -67,15 +79,12 @@ class Rarity:
         """(left spans, right spans): what each pair has in common, a cosine of the words that count by their rarity."""
         sides = self.list_words(left), self.list_words(right)
         common = np.intersect1d(sides[0].words, sides[1].words)
-        matrices = []
-        for text, side in zip((left, right), sides, strict=True):
-            places = np.searchsorted(common, side.words)
-            inside = places < len(common)
-            inside[inside] = common[places[inside]] == side.words[inside]
-            matrix = np.zeros((len(text), len(common)), np.float32)
-            matrix[side.spans[inside], places[inside]] = side.shares[inside]
-            matrices.append(matrix)
-        return torch.from_numpy(self.shared * (matrices[0] @ matrices[1].T))
+        found = np.zeros((len(left), len(right)), np.float32)
+        for start in range(0, len(common), AT_ONCE):
+            some = common[start : start + AT_ONCE]
+            of_left, of_right = (side.matrix(len(text), some) for text, side in zip((left, right), sides, strict=True))
+            found += of_left @ of_right.T
+        return torch.from_numpy(self.shared * found)
 
     def list_words(self, text: Document) -> Listed:
         if (found := self.listed.get(text)) is None:
@@ -83,11 +92,7 @@ class Rarity:
             for number, piece in enumerate(text.pieces):
                 rare = {word: self.of_word(word) for word in spoken(piece)}
                 whole = sum(rare.values())
-                rows += [
-                    (number, self.numbers.setdefault(word, len(self.numbers)), (value / whole) ** 0.5)
-                    for word, value in rare.items()
-                    if value
-                ]
+                rows += [(number, self.numbers[word], (value / whole) ** 0.5) for word, value in rare.items() if value]
             spans, numbers, shares = zip(*rows, strict=True) if rows else ((), (), ())
             found = Listed(np.array(spans, np.int64), np.array(numbers, np.int64), np.array(shares, np.float32))
             if len(self.listed) < MOST:
@@ -99,7 +104,7 @@ class Rarity:
         return self.weight * sum(rare) / len(rare) if rare else 0.0
 
     def of_word(self, word: str) -> float:
-        return 1 - log(1 + self.counts.get(word, 0)) / log(1 + self.texts) if self.texts else 1.0
+        return max(0.0, 1 - log(1 + self.counts.get(word, 0)) / log(1 + self.texts)) if self.texts else 1.0
 
 
 def spoken(piece: str) -> list[str]:

@@ -13,12 +13,14 @@ class Refinement(nn.Module):
     With `novelty`, links of right spans that have no counterpart on the left become cheaper, by so many times what the
     best counterpart costs: the links then say what is new, each beside what comes closest to it. With `hidden`, a small
     network adds what it reads in the costs of the same row and of the spans before and after, and where the spans stand
-    in their texts; it adds nothing before it has learned. It chooses among the `nearest` right spans of each left one,
-    where there are so many, and is free with 0.
+    in their texts; it adds nothing before it has learned. It chooses among the `nearest` right spans of each left one
+    (0: among all). Costs are numbers: forbidden pairs have no place in what it reads.
     """
 
     def __init__(self, hidden: int = 0, novelty: float = 0.0, nearest: int = 0, dropout: float = 0.1) -> None:
         super().__init__()
+        if nearest < 0 or (nearest and not hidden):
+            raise ValueError(f"Refinement(nearest={nearest}) takes 0 or more, and a network: give hidden.")
         self.hidden, self.novelty, self.nearest = hidden, novelty, nearest
         self.network: nn.Sequential | None = None
         if hidden:

@@ -18,7 +18,7 @@ from whymatch.learning.evaluate import choose_thresholds, evaluate
 from whymatch.learning.files import read_json
 from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes
-from whymatch.learning.settings import Settings, typed
+from whymatch.learning.settings import Settings, completed, typed
 from whymatch.learning.train import Watch, train_one
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.rules import Attend
@@ -189,18 +189,9 @@ def beside(data: Path, part: dict[str, Any]) -> dict[str, str]:
 def agree(before: dict[str, Any], now: dict[str, Any]) -> bool:
     """Whether settings on disk are those of today; a setting that was not there yet had its default."""
     try:
-        return asdict(typed(Settings, without_none(before), "")) == now
+        return completed(before) == now
     except ValueError:
         return False
-
-
-def without_none(values: dict[str, Any]) -> dict[str, Any]:
-    """Settings as a file would have them: what is None is left away."""
-    return {
-        key: without_none(value) if isinstance(value, dict) else value
-        for key, value in values.items()
-        if value is not None
-    }
 
 
 def run_row(

