@@ -134,15 +134,15 @@ class RuleSettings:
             raise ValueError("[rule] unrolled is a positive epsilon.")
         if self.unrolled is not None:
             unread(self, "rule", ["cooled"], "smooth, and not for unrolled")
-        if self.cooled is not None and self.cooled > self.smooth:
-            raise ValueError(f"[rule] cooled is {self.smooth:g} (smooth) or less, got {self.cooled:g}.")
+        if self.cooled is not None and not 0 < self.cooled <= self.smooth:
+            raise ValueError(f"[rule] cooled is above 0, and {self.smooth:g} (smooth) or less, got {self.cooled:g}.")
         constraint = named_constraint(self.constraint, self.below)
         return Transport(constraint, self.temperature_at(0.0), unrolled=self.unrolled)
 
     def temperature_at(self, done: float) -> Temperature:
         """That of the derivative, where so much of the training is done."""
-        end = Temperature(self.smooth if self.cooled is None else self.cooled)
-        return Temperature(Temperature(self.smooth).epsilon ** (1 - done) * end.epsilon**done)
+        end = self.smooth if self.cooled is None else self.cooled
+        return Temperature(self.smooth ** (1 - done) * end**done)
 
 
 @dataclass(frozen=True)

@@ -86,13 +86,13 @@ class Aligner:
         self.order = order if order is not None else ORDER if of_words and self.cost == calibrated() else 0.0
         known = THRESHOLDS.get((self.encoder.name, self.cost.name, self.order))
         self.rarity, self.refinement = rarity, refinement
-        self.threshold = None if self.moved else known
+        self.threshold = None if self.adjusted else known
         self.below = self.threshold if below is None else below
         self.limit = limit
 
     def __repr__(self) -> str:
         name = getattr(self.split, "__name__", repr(self.split))
-        return f"Aligner({name}, {self.encoder.name}, {self.priced})"
+        return f"Aligner({name}, {self.encoder.name}, {self.cost_name})"
 
     @property
     def zooms(self) -> bool:
@@ -100,13 +100,13 @@ class Aligner:
         return self.split is not words and not isinstance(self.encoder, Precomputed)
 
     @property
-    def priced(self) -> str:
+    def cost_name(self) -> str:
         """What its costs are, in words."""
         refined = ", refined" if self.refinement is not None else ""
         return f"{self.cost.name}{refined}{', with rarity' if self.rarity is not None else ''}"
 
     @property
-    def moved(self) -> bool:
+    def adjusted(self) -> bool:
         """Whether costs are more than what the vectors of two spans give."""
         return self.rarity is not None or self.refinement is not None
 
@@ -139,7 +139,7 @@ class Aligner:
         """As `align_many`, but a pair that cannot be aligned gives its error and changes nothing for the others."""
         wanted = self.default() if constraint is None else constraint
         check_constraint(wanted)
-        if isinstance(wanted, UpTo) and not self.moved and wanted.below <= self.cost.least:
+        if isinstance(wanted, UpTo) and not self.adjusted and wanted.below <= self.cost.least:
             known = f", such as {self.threshold:g}" if self.threshold else ""
             reason = f"no pair has a {self.cost.name} below {wanted.below:g}"
             raise ValueError(f"{wanted} links nothing: {reason}. Give a larger one{known}.")
@@ -165,7 +165,7 @@ class Aligner:
     def default(self) -> UpTo:
         """What is used without a constraint."""
         if self.below is None:
-            parts = f"{self.encoder.name} with {self.priced} and order {self.order:g}"
+            parts = f"{self.encoder.name} with {self.cost_name} and order {self.order:g}"
             advice = "Give a constraint, or Aligner(below=…): the cost under which spans match."
             raise ValueError(f"No threshold is known for {parts}. {advice}")
         return UpTo(1, below=self.below)
@@ -241,7 +241,7 @@ class Aligner:
                     tuple(sorted(found, key=lambda link: (-link.share, link.at))),
                     constraint,
                     by_default=by_default,
-                    cost=self.priced,
+                    cost=self.cost_name,
                     neutral=self.cost.neutral,
                     encoder=self.encoder.name,
                     contextual=self.contextual,

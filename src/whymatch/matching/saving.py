@@ -35,7 +35,7 @@ from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
 from whymatch.transport.entropic import Temperature
 
 FORMAT = 5
-READ = (3, 4, 5)  # models of format 3 have no reader, and no words of format 4 count where they are shared
+READ = (3, 4, 5)  # 3 has no reader, 4 no shared words
 OF_MODEL = {"encoder": "encoder.model.", "reader": "reader.encoder.model."}
 """How the names of weights begin that stand in the folder of a fine-tuned encoder."""
 CONSTRAINTS: dict[str, Any] = {kind.__name__: kind for kind in (Balanced, OneTo, UpTo, Exactly)}

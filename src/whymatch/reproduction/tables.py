@@ -172,18 +172,11 @@ def resolved(table: Table, row: Row, seed: int, data: Path) -> tuple[Settings, d
     assert row.settings is not None
     schedule = {**row.settings.get("schedule", {}), "seed": seed}
     values = {**row.settings, "data": str(data / row.data), "schedule": schedule}
-    named = {part: beside(data, row.settings[part]) for part in PARTS if part in row.settings}
-    places = {part: {key: str(data / name) for key, name in names.items()} for part, names in named.items()}
-    values |= {part: row.settings[part] | found for part, found in places.items()}
+    named = {part: row.settings[part]["vectors"] for part in PARTS if "vectors" in row.settings.get(part, {})}
+    values |= {part: {**row.settings[part], "vectors": str(data / file)} for part, file in named.items()}
     settings: Settings = typed(Settings, values, f"{table.name}, {row.name}")
     plain = {**asdict(settings), "data": row.data}
-    return settings, plain | {part: plain[part] | names for part, names in named.items()}
-
-
-def beside(data: Path, part: dict[str, Any]) -> dict[str, str]:
-    """What of an encoder lies in the folder of the prepared data sets: its vectors, and its model if it is there."""
-    found = {key: part[key] for key in ("vectors", "model") if key in part}
-    return {key: name for key, name in found.items() if key == "vectors" or (data / name).is_dir()}
+    return settings, plain | {part: {**plain[part], "vectors": file} for part, file in named.items()}
 
 
 def agree(before: dict[str, Any], now: dict[str, Any]) -> bool:

@@ -100,7 +100,7 @@ def scores(
 def compared(aligner: Aligner, query: Encoded, entries: Sequence[Entry]) -> list[Tensor]:
     """The costs of a text with each entry: one product, where a pair of spans costs what it costs by itself."""
     vectors = [torch.from_numpy(some.vectors) for some in entries]
-    if aligner.cost.unpadded or aligner.order or aligner.moved:
+    if aligner.cost.unpadded or aligner.order or aligner.adjusted:
         return [
             aligner.compare((query.document, some.document), query.vectors, own)
             for some, own in zip(entries, vectors, strict=True)
