@@ -120,6 +120,9 @@ def test_a_ranker_is_chosen_among_several_by_validation(
         ("[encoder]\nkind = 'recurent'", "frozen or fine-tuned or recurrent, got 'recurent'"),
         ("[rule]\nconstraint = 'up-to:1'", "give one above 0"),
         ("[loss]\nalpha = 5.0", "alpha between 0 and 1"),
+        ("[loss]\nteacher = 'somewhere'", 'teacher is for task = "rank"'),
+        ("[loss]\ndistil = 0.2", "distil is for a ranker with a teacher"),
+        ("[loss]\nteacher = 'somewhere'\ndistil = 0", "distil is above 0"),
         *(
             (f"{name} = -1", "neighbours, whole, novelty, rarity, shared, refine and nearest are 0 or more")
             for name in ("neighbours", "whole", "novelty", "rarity", "shared", "refine", "nearest")
@@ -183,6 +186,29 @@ def test_a_run_goes_on_only_with_the_settings_it_began_with(
     (moved / "train.jsonl").write_text("\n".join([*lines, lines[0].replace('"query": "', '"query": "So ')]))
     assert main(["train", settings(tmp_path, elsewhere), "--out", out, "--resume"]) == 2
     assert "begun with other records: the data set has changed" in capsys.readouterr().err
+
+
+def test_a_ranker_learns_from_the_scores_of_another(
+    queries: Path, pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = f"task = 'rank'\ndata = '{queries}'\n[rule]\nconstraint = 'exactly:1'\n[schedule]\nepochs = 1\n"
+    whole = plain.replace("task", "spans = 'text'\ntask")
+    assert main(["train", settings(tmp_path, whole), "--out", str(tmp_path / "box")]) == 0
+    taught = f"{plain}[loss]\ndistil = 1.0\nteacher = '{tmp_path / 'box'}'\n"
+    assert main(["train", settings(tmp_path, taught), "--out", str(tmp_path / "taught")]) == 0
+    kept = json.loads((tmp_path / "taught" / "model" / "settings.json").read_text())
+    assert (kept["loss"]["teacher"], kept["loss"]["distil"]) == ("box", 1)
+    assert main(["train", settings(tmp_path, taught), "--out", str(tmp_path / "taught"), "--resume"]) == 0
+    capsys.readouterr()
+    nobody = taught.replace(str(tmp_path / "box"), str(tmp_path / "nobody"))
+    assert main(["train", settings(tmp_path, nobody), "--out", str(tmp_path / "a")]) == 2
+    assert "There is no teacher at" in capsys.readouterr().err
+    labels = f"task = 'classify'\ndata = '{pairs}'\n[schedule]\nepochs = 1\n"
+    assert main(["train", settings(tmp_path, labels), "--out", str(tmp_path / "labels")]) == 0
+    wrong = taught.replace(str(tmp_path / "box"), str(tmp_path / "labels"))
+    capsys.readouterr()
+    assert main(["train", settings(tmp_path, wrong), "--out", str(tmp_path / "b")]) == 2
+    assert "teacher is a ranker, and" in capsys.readouterr().err
 
 
 def test_a_temperature_that_falls_to_the_end_fixes_where_that_is(

@@ -160,14 +160,18 @@ def marked(pair: Pair) -> list[str]:
 def test_marks_of_both_sides_stay_with_their_spans() -> None:
     left, right = joined(["one", "two"]), Document("a b c  d", (Span(0, 1), Span(2, 5), Span(7, 8)))
     marks = (Span(4, 7),), (Span(3, 4), Span(7, 8))  # inside a span, and a whole one
-    pair = in_pieces(Pair("x", left, right, "yes", *marks), whole=True)
+    pair = in_pieces(Pair("x", left, right, "yes", *marks), "whole")
     assert pair.left.pieces == ["one", "two", "one two"]
     assert [pair.left[span] for span in pair.left_rationale or ()] == ["two"]
     assert marked(pair) == ["b c", "d"]
-    nobody_asked = in_pieces(Pair("x", left, right, "yes"), whole=True)
+    alone = in_pieces(Pair("x", left, right, "yes", (Span(0, 3), Span(4, 7)), marks[1]), "one")
+    assert alone.left.pieces == [alone.left[span] for span in alone.left_rationale or ()] == ["one two"]
+    assert marked(alone) == ["b c", "d"]
+    nobody_asked = in_pieces(Pair("x", left, right, "yes"), "whole")
     assert (nobody_asked.left_rationale, nobody_asked.right_rationale) == (None, None)
-    nothing = in_pieces(Pair("x", joined([]), right, "yes"), whole=True)
-    assert nothing.left.pieces == []
+    for query in ("whole", "one"):
+        nothing = in_pieces(Pair("x", joined([]), right, "yes", ()), query)
+        assert (nothing.left.pieces, nothing.left_rationale) == ([], ())
 
 
 def scored(predictions: Path, folder: Path, split: str) -> float:

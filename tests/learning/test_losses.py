@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import whymatch as wm
-from whymatch.learning.losses import combined, contrastive, rationale
+from whymatch.learning.losses import combined, contrastive, distilled, rationale
 
 
 def test_the_hinge_takes_the_worst_dissimilar_document() -> None:
@@ -15,6 +15,20 @@ def test_the_hinge_takes_the_worst_dissimilar_document() -> None:
     (gradient,) = torch.autograd.grad(loss.sum(), dissimilar)
     assert gradient.nonzero().tolist() == [[0, 1]]
     assert not contrastive(similar, dissimilar - 5, margin=0.2).any()
+
+
+def test_a_ranker_that_agrees_with_its_teacher_has_nothing_to_learn() -> None:
+    generator = torch.Generator().manual_seed(0)
+    teacher = torch.rand(50, 6, generator=generator, dtype=torch.float64)
+    teacher[25:, 4:] = -torch.inf  # fewer documents
+    scores = torch.rand(50, 6, generator=generator, dtype=torch.float64).masked_fill(~teacher.isfinite(), -torch.inf)
+    agreeing = (teacher + torch.rand(50, 1, generator=generator)).requires_grad_()  # what counts are differences
+    least = distilled(agreeing, teacher, margin=0.2)
+    chances = (teacher[25:, :4] / 0.2).softmax(dim=1)
+    assert torch.allclose(least[25:], -(chances * chances.log()).sum(dim=1))  # the teacher's own doubts
+    assert (distilled(scores, teacher, margin=0.2) > least).all()
+    (gradient,) = torch.autograd.grad(least.sum(), agreeing)
+    assert gradient.abs().max() < 1e-12
 
 
 def soft(cost: torch.Tensor, constraint: wm.Constraint, sizes: torch.Tensor) -> torch.Tensor:

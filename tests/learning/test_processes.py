@@ -21,6 +21,7 @@ from whymatch.datasets.records import Query
 from whymatch.learning.checkpoint import load_checkpoint
 from whymatch.learning.fit import Fitting, Schedule
 from whymatch.learning.processes import Processes
+from whymatch.learning.settings import LossSettings
 from whymatch.learning.tasks import drawn, rank_loss
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +60,7 @@ def drew() -> tuple[dict[str, list[list[str]]], list[float]]:
     def loss(some: Sequence[Query]) -> torch.Tensor:
         for query in some:
             seen.setdefault(query.id, []).append([text.text for text in query.documents])
-        return rank_loss(model, 0.5, some)
+        return rank_loss(model, LossSettings(margin=0.5), some)
 
     Fitting[Query](
         model,

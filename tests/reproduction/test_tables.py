@@ -158,6 +158,29 @@ def test_a_run_that_was_broken_off_goes_on_from_its_checkpoint(
     assert (clone / "experiments" / "results" / "pets" / "ot-exact-k-1-0.json").is_file()
 
 
+def test_a_row_may_start_from_another_or_learn_from_it(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = clone / "experiments" / "pets.toml"
+    start = file.read_text().index("[[row]]")
+    box = 'settings = { encoder = { kind = "fine-tuned" }, spans = "text", rule = { constraint = "exactly:1" } }'
+    taught = 'settings = { rule = { constraint = "exactly:1" }, loss = { teacher = "row of pets: Black box" } }'
+    on_top = 'settings = { encoder = { model = "row of pets: Black box" }, rule = { constraint = "exactly:1" } }'
+    nobody = taught.replace("Black box", "Nobody")
+    rows = {"Black box": box, "Taught": taught, "Pre-trained": f"trained = false\n{on_top}", "Orphan": nobody}
+    file.write_text(file.read_text()[:start] + "".join(f'[[row]]\nname = "{n}"\n{row}\n' for n, row in rows.items()))
+    for name in ("taught", "pre-trained"):
+        assert main(["reproduce", "pets", "--data", "data", "--rows", name]) == 0
+        assert "first pets: Black box, seed 0" in capsys.readouterr().err
+        record = json.loads((clone / "experiments" / "results" / "pets" / f"{name}-0.json").read_text())
+        places = record["settings"]["loss"]["teacher"], record["settings"]["encoder"]["model"]
+        assert {*places} == {None, "row of pets: Black box"}
+        assert str(clone) not in json.dumps(record)
+        assert main(["reproduce", "pets", "--data", "data", "--rows", name]) == 0
+        assert "measured before" in capsys.readouterr().err
+    assert not list((clone / "experiments" / "runs" / "pets").iterdir())
+    assert main(["reproduce", "pets", "--data", "data", "--rows", "orphan"]) == 2
+    assert "No row of pets that is trained has the name 'Nobody'" in capsys.readouterr().err
+
+
 def test_a_run_that_was_lost_is_run_again(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "pets", "--data", "data", "--rows", "untrained"]) == 0
     file = clone / "experiments" / "results" / "pets" / "untrained-whole-0.json"

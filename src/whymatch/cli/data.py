@@ -28,7 +28,10 @@ def add_to(verbs: Any) -> None:
         "--annotation", choices=["first", "majority"], default="first", help="esnli: whose marks are the rationale"
     )
     preparing.add_argument(
-        "--query", choices=["parts", "whole"], default="parts", help="multirc: the whole query as one more span"
+        "--query",
+        choices=["parts", "whole", "one"],
+        default="parts",
+        help="multirc: question and answer as two spans, as two and both as a third (whole), or as one span",
     )
     preparing.set_defaults(run=run_prepare)
 

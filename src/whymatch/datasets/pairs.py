@@ -16,7 +16,7 @@ from whymatch.datasets.statistics import PairTally
 from whymatch.text.document import Document, joined
 from whymatch.text.spans import Span, overlaps
 
-QuerySpans: TypeAlias = Literal["parts", "whole"]
+QuerySpans: TypeAlias = Literal["parts", "whole", "one"]
 SPLITS = ("train", "val", "test")
 HALVES = {"train": 0.5, "val": 0.5}
 
@@ -47,17 +47,18 @@ def conversion(
 
 
 def eraser(folder: Path, query: QuerySpans = "parts") -> Conversion:
-    """A folder of the ERASER benchmark, checked row by row; queries in their parts, or with the whole as one more."""
-    spelled = partial(in_pieces, whole=query == "whole")
+    """A folder of the ERASER benchmark, checked row by row."""
+    spelled = partial(in_pieces, query=query)
     splits = {split: map(spelled, read_eraser(folder, split)) for split in SPLITS}
     more: dict[str, Any] = {"documents in all": count_documents(folder)}
     return conversion(splits, "sentences", row=split_row, **more)
 
 
-def in_pieces(pair: Pair, *, whole: bool) -> Pair:
-    """The pair with texts put together from their spans; all of the left ones as one more span, if told."""
+def in_pieces(pair: Pair, query: QuerySpans) -> Pair:
+    """The pair with texts put together from their spans; all of the left ones as one more span, or as the only one."""
     pieces = pair.left.pieces
-    left = joined([*pieces, " ".join(pieces)] if whole and len(pieces) > 1 else pieces)
+    spans = {"parts": pieces, "whole": [*pieces, " ".join(pieces)], "one": [" ".join(pieces)]}
+    left = joined(spans[query] if len(pieces) > 1 else pieces)
     right = joined(pair.right.pieces)
     marks = (
         marked_again(before, rationale, after)
@@ -70,10 +71,11 @@ def in_pieces(pair: Pair, *, whole: bool) -> Pair:
 
 
 def marked_again(before: Document, marks: Sequence[Span] | None, after: Document) -> tuple[Span, ...] | None:
-    """The spans of a text that have the numbers of those that were marked in another."""
+    """The spans of a text that have the numbers of those that were marked in another; the only one has them all."""
     if marks is None:
         return None
-    return tuple(after.spans[number] for number in sorted({n for some in overlaps(before.spans, marks) for n in some}))
+    numbers = {min(number, len(after) - 1) for some in overlaps(before.spans, marks) for number in some}
+    return tuple(after.spans[number] for number in sorted(numbers))
 
 
 def esnli(folders: Sequence[Path], annotation: Annotation, seed: int) -> Conversion:

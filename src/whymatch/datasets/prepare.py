@@ -25,7 +25,7 @@ NEGATIVES = {"stackexchange": 20, "multinews": 10}
 class Choices:
     """What the caller may choose: negatives, random or hard, for ranking; whose marks count, for e-SNLI.
 
-    `query` is for ERASER's queries: their parts as spans, or the whole query as one more.
+    `query` is for ERASER's queries: their parts as spans, the whole query as one more, or as the only one.
     """
 
     seed: int = 0
@@ -54,7 +54,7 @@ def prepare(
         raise ValueError(f"A query has 1 or more dissimilar documents, got {chosen.negatives}.")
     if name not in NEGATIVES and (chosen.hard or chosen.negatives is not None):
         raise ValueError(f"{name} has labels: hard and other negatives are for {' and '.join(NEGATIVES)}.")
-    if chosen.query == "whole" and name not in ("multirc", "eraser"):
+    if chosen.query != "parts" and name not in ("multirc", "eraser"):
         raise ValueError(f"{name} has no queries of several parts: --query is for multirc and eraser.")
     return run(converted(name, paths, chosen), None if out is None else Path(out), progress)
 

@@ -79,7 +79,9 @@ def learner(
 
 
 def check_parts(settings: Settings) -> None:
-    """Raises where the model or the vectors that a run starts from are not there."""
+    """Raises where the model, the vectors or the teacher that a run starts from are not there."""
+    if settings.loss.teacher is not None and not Path(settings.loss.teacher).is_dir():
+        raise ValueError(f"There is no teacher at {settings.loss.teacher}: [loss] teacher is the folder of a ranker.")
     for chosen in parts_of(settings):
         if chosen.kind != "recurrent":
             locate(chosen.model or MINILM)

@@ -18,6 +18,19 @@ def contrastive(similar: Tensor, dissimilar: Tensor, margin: float) -> Tensor:
     return (dissimilar.amax(dim=1) - similar + margin).clamp(min=0)
 
 
+def distilled(scores: Tensor, teacher: Tensor, margin: float) -> Tensor:
+    """(batch) cross entropy of the chances of documents with those that a teacher gives them, a softmax over margins.
+
+    Both are (batch, documents), high is good; -inf stands for no document.
+
+    >>> distilled(torch.tensor([[0.9, 0.5], [0.5, 0.9]]), torch.tensor([[0.9, 0.5], [0.9, 0.5]]), margin=0.2)
+    tensor([0.3653, 1.8885])
+    """
+    there = teacher.isfinite()
+    logs = (scores / margin).log_softmax(dim=1).masked_fill(~there, 0.0)
+    return -((teacher / margin).softmax(dim=1) * logs).sum(dim=1)
+
+
 def rationale(plan: Tensor, gold: Tensor, sizes: Tensor, constraint: Constraint, side: int) -> Tensor:
     """(batch) binary cross entropy of the marginals of soft plans with the spans that people marked, mean over spans.
 

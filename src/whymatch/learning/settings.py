@@ -147,13 +147,22 @@ class RuleSettings:
 
 @dataclass(frozen=True)
 class LossSettings:
-    """The hinge's margin (rank), and the weight of the task beside rationales (classify; no rationales if None)."""
+    """The hinge's margin (rank), and the weight of the task beside rationales (classify; no rationales if None).
+
+    A ranker may learn from a `teacher`, too, a trained one in a folder, whose scores count with the weight `distil`.
+    """
 
     margin: float = 0.2
     negatives: int = 10
     alpha: float | None = None
+    teacher: str | None = None
+    distil: float = 0.5
 
     def __post_init__(self) -> None:
+        if self.teacher is None:
+            unread(self, "loss", ["distil"], "a ranker with a teacher")
+        elif not (0 < self.distil <= 1 and self.margin > 0):
+            raise ValueError("[loss] distil is above 0, and 1 or less; with a teacher, margin is above 0.")
         if self.margin < 0 or self.negatives < 1 or not (self.alpha is None or 0 <= self.alpha <= 1):
             raise ValueError("[loss] margin is 0 or more, negatives 1 or more, alpha between 0 and 1.")
 
@@ -211,7 +220,7 @@ class Settings:
             unread(self.loss, "loss", ["alpha"], 'task = "classify"')
             unread(self.rule, "rule", ["cooled", "unrolled"], 'task = "classify": a ranker learns through its score')
         else:
-            unread(self.loss, "loss", ["margin", "negatives"], 'task = "rank"')
+            unread(self.loss, "loss", ["margin", "negatives", "teacher"], 'task = "rank"')
         if self.loss.alpha is not None and (not isinstance(rule, Transport) or isinstance(rule.constraint, Balanced)):
             raise ValueError('[loss] alpha supervises rationales: task = "classify" under exactly, up-to or one-to.')
         if self.loss.alpha is not None and not (self.encoder.learns or self.refine):

@@ -10,8 +10,9 @@ from torch.nn.utils.rnn import pad_sequence
 from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.ranking import average_precision
 from whymatch.learning.batches import Size, pieces
-from whymatch.learning.losses import can_choose, combined, contrastive, rationale
+from whymatch.learning.losses import can_choose, combined, contrastive, distilled, rationale
 from whymatch.learning.settings import LossSettings
+from whymatch.learning.teacher import Teacher
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
@@ -46,12 +47,21 @@ def drawn(query: Query, chance: torch.Generator, negatives: int) -> Query:
     return Query(query.id, query.query, documents, (True, *[False] * len(others)))
 
 
-def rank_loss(model: Ranker, margin: float, queries: Sequence[Query]) -> Tensor:
-    """For each query, the hinge between its first document and the worst of the others."""
-    scores = model([(query.query, text) for query in queries for text in query.documents]).score
-    rows = scores.split([len(query.documents) for query in queries])
-    padded = pad_sequence(list(rows), batch_first=True, padding_value=-torch.inf)
-    return contrastive(padded[:, 0], padded[:, 1:], margin)
+def rank_loss(model: Ranker, loss: LossSettings, queries: Sequence[Query], teacher: Teacher | None = None) -> Tensor:
+    """For each query, the hinge between its first document and the worst of the others, mixed with a teacher's."""
+    pairs = [(query.query, text) for query in queries for text in query.documents]
+    scores = by_query(model(pairs).score, queries)
+    hinge = contrastive(scores[:, 0], scores[:, 1:], loss.margin)
+    if teacher is None:
+        return hinge
+    taught = distilled(scores, by_query(teacher.scores(pairs), queries), loss.margin)
+    return (1 - loss.distil) * hinge + loss.distil * taught
+
+
+def by_query(scores: Tensor, queries: Sequence[Query]) -> Tensor:
+    """(queries, most documents): the scores of all documents, one query after another; -inf where there is none."""
+    rows = torch.split(scores, [len(query.documents) for query in queries])
+    return pad_sequence(list(rows), batch_first=True, padding_value=-torch.inf)
 
 
 def scores_of(

@@ -23,6 +23,7 @@ from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import RuleSettings, Settings, completed
 from whymatch.learning.tasks import MOST, classify_loss, drawn, rank_loss, rank_score, scores_of, size
+from whymatch.learning.teacher import Teacher
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
@@ -111,7 +112,8 @@ def train_one(
     loss: Any
     score: Any
     if isinstance(model, Ranker):
-        loss, score = partial(rank_loss, model, settings.loss.margin), partial(rank_score, model, validation)
+        teacher = None if settings.loss.teacher is None else Teacher(settings.loss.teacher, processes.device)
+        loss, score = partial(rank_loss, model, settings.loss, teacher=teacher), partial(rank_score, model, validation)
     else:
         loss = partial(classify_loss, model, settings.loss)
         score = partial(classify_score, model, validation, marked=settings.loss.alpha is not None)
@@ -196,7 +198,8 @@ def portable(settings: Settings) -> dict[str, Any]:
     """The settings without the places where things lie on this machine."""
     values = asdict(settings)
     parts = [values[part] for part in ("encoder", "reader") if values[part] is not None]
-    for place, key in ((values, "data"), *((part, key) for part in parts for key in ("model", "vectors"))):
+    places = [(part, key) for part in parts for key in ("model", "vectors")]
+    for place, key in ((values, "data"), (values["loss"], "teacher"), *places):
         if place[key] is not None and Path(place[key]).exists():
             place[key] = Path(place[key]).resolve().name
     return values

@@ -6,7 +6,7 @@ import shutil
 import time
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from whymatch.reproduction.tradeoff import curve
 from whymatch.text.encoders.projected import Projected
 
 PARTS = ("encoder", "reader")  # that may read vectors, which lie beside the data
+ROW = "row of "  # TABLE: NAME, in place of a model or a teacher
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Row:
     """One row: what it is called, what the paper measured, and how it is run; a row without settings is quoted.
 
     A `baseline` is one of `whymatch.reproduction.baselines`, in place of a model. A row that trains an encoder asks for
-    a GPU (`gpu`): elsewhere it is run if it is named, and left out otherwise.
+    a GPU (`gpu`): elsewhere it is run if it is named, and left out otherwise. In place of the encoder's `model`, or of
+    the `teacher`, settings may name a `row of TABLE: NAME`, which is trained first, with the same seed.
     """
 
     name: str
@@ -50,12 +52,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the paper: its columns, each with the metric and the factor that give it, and its rows.
+    """A table of the paper in a folder: its columns, each with the metric and the factor that give it, and its rows.
 
     `order` is its place on the page. `notes` are printed after it; with `curve`, trained attention is measured at every
     threshold (`tradeoff`) as well.
     """
 
+    folder: Path
     name: str
     order: float
     title: str
@@ -84,7 +87,7 @@ def read_table(file: Path) -> Table:
         rows.append(Row(row["name"], row.get("paper", {}), settings, trained, data, baseline, row.get("gpu", False)))
     columns = {name: (metric, float(factor)) for name, (metric, factor) in values["columns"].items()}
     about, notes, curve = values.get("about", ""), values.get("notes", ""), values.get("curve", False)
-    return Table(file.stem, values["order"], values["title"], about, columns, tuple(rows), notes, curve)
+    return Table(file.parent, file.stem, values["order"], values["title"], about, columns, tuple(rows), notes, curve)
 
 
 def merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,6 +138,7 @@ def run_table(
         if row.baseline is not None:
             found: dict[str, Any] = {"validation": None, "results": baseline(row.baseline, settings)}
         else:
+            settings = after_rows(settings, table.folder, data, run / "first", watch, memory)
             found = run_row(settings, run if row.trained else None, watch, memory, curved=table.curve)
         names = {"table": table.name, "row": row.name, "seed": seed, "trained": row.trained, "baseline": row.baseline}
         seconds = round(time.perf_counter() - start, 1)
@@ -177,6 +181,37 @@ def resolved(table: Table, row: Row, seed: int, data: Path) -> tuple[Settings, d
     settings: Settings = typed(Settings, values, f"{table.name}, {row.name}")
     plain = {**asdict(settings), "data": row.data}
     return settings, plain | {part: {**plain[part], "vectors": file} for part, file in named.items()}
+
+
+def after_rows(settings: Settings, tables: Path, data: Path, folder: Path, watch: Watch, memory: Memory) -> Settings:
+    """The settings with folders of models in place of the names of rows, which are trained there."""
+    if name := named_row(settings.encoder.model):
+        model = train_row(name, settings.schedule.seed, tables, data, folder / "model", watch, memory) / "encoder"
+        settings = replace(settings, encoder=replace(settings.encoder, model=str(model)))
+    if name := named_row(settings.loss.teacher):
+        teacher = train_row(name, settings.schedule.seed, tables, data, folder / "teacher", watch, memory)
+        settings = replace(settings, loss=replace(settings.loss, teacher=str(teacher)))
+    return settings
+
+
+def named_row(value: str | None) -> tuple[str, str] | None:
+    """The table and the name of a row that stands for a model."""
+    if value is None or not value.startswith(ROW):
+        return None
+    table, _, row = value.removeprefix(ROW).partition(": ")
+    return table, row
+
+
+def train_row(
+    name: tuple[str, str], seed: int, tables: Path, data: Path, folder: Path, watch: Watch, memory: Memory
+) -> Path:
+    """Trains a row in a folder, where an earlier try is gone on with; where its model is."""
+    table = read_table(tables / f"{name[0]}.toml")
+    row = next((row for row in table.rows if row.name == name[1] and row.settings and row.trained), None)
+    if row is None:
+        raise ValueError(f"No row of {name[0]} that is trained has the name {name[1]!r}.")
+    watch.line(f"first {table.name}: {row.name}, seed {seed}")
+    return train_one(resolved(table, row, seed, data)[0], folder, True, watch, Processes(), memory).folder / "best"
 
 
 def agree(before: dict[str, Any], now: dict[str, Any]) -> bool:
