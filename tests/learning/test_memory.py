@@ -6,7 +6,8 @@ import torch
 
 from tests.text.encoders.test_projected import Counted
 from whymatch.learning.memory import Memory
-from whymatch.learning.settings import EncoderSettings, Settings
+from whymatch.learning.sections import EncoderSettings
+from whymatch.learning.settings import Settings
 from whymatch.text.document import document
 from whymatch.text.encoders.projected import Projected
 from whymatch.text.spans import words

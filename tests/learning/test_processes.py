@@ -21,7 +21,7 @@ from whymatch.datasets.records import Query
 from whymatch.learning.checkpoint import load_checkpoint
 from whymatch.learning.fit import Fitting, Schedule
 from whymatch.learning.processes import Processes
-from whymatch.learning.settings import LossSettings
+from whymatch.learning.sections import LossSettings
 from whymatch.learning.tasks import drawn, rank_loss
 
 ROOT = Path(__file__).parents[2]

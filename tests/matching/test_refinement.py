@@ -14,7 +14,7 @@ import whymatch as wm
 from whymatch.datasets.records import Pair
 from whymatch.evaluation.rationales import f1
 from whymatch.learning.fit import Fitting, Schedule
-from whymatch.learning.settings import LossSettings
+from whymatch.learning.sections import LossSettings
 from whymatch.learning.tasks import classify_loss
 from whymatch.matching.costs import COSTS, cosine_distance
 from whymatch.matching.refinement import Refinement

@@ -16,7 +16,8 @@ from whymatch.datasets.bm25 import scorer, tokens
 from whymatch.datasets.folders import read_split
 from whymatch.learning.building import build
 from whymatch.learning.evaluate import evaluate
-from whymatch.learning.settings import RuleSettings, Settings
+from whymatch.learning.sections import RuleSettings
+from whymatch.learning.settings import Settings
 from whymatch.reproduction.baselines import baseline
 from whymatch.reproduction.nearest import farthest
 from whymatch.reproduction.tables import read_table, run_table

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
-from whymatch.learning.settings import EncoderSettings, Settings
+from whymatch.learning.sections import EncoderSettings
+from whymatch.learning.settings import Settings
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.costs import COSTS, blended
 from whymatch.matching.ranker import Ranker

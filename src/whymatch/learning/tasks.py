@@ -11,7 +11,7 @@ from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.ranking import average_precision
 from whymatch.learning.batches import Size, pieces
 from whymatch.learning.losses import can_choose, combined, contrastive, distilled, rationale
-from whymatch.learning.settings import LossSettings
+from whymatch.learning.sections import LossSettings
 from whymatch.learning.teacher import Teacher
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker

@@ -21,7 +21,8 @@ from whymatch.learning.files import read_json, write_whole
 from whymatch.learning.fit import Fitting, Progress
 from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes
-from whymatch.learning.settings import RuleSettings, Settings, completed
+from whymatch.learning.sections import RuleSettings
+from whymatch.learning.settings import Settings, completed
 from whymatch.learning.tasks import MOST, classify_loss, drawn, rank_loss, rank_score, scores_of, size
 from whymatch.learning.teacher import Teacher
 from whymatch.matching.classifier import Classifier
