@@ -49,17 +49,35 @@ class Settings:
     schedule: Schedule = field(default_factory=Schedule)
 
     def __post_init__(self) -> None:
+        rule = self.rule.build()
+        splitter(self.spans)
+        if self.hidden < 1 or not 0 <= self.dropout < 1:
+            raise ValueError("hidden is 1 or more, dropout is from 0 to below 1.")
+        self.check_costs(rule)
+        self.check_task(rule)
+        self.check_parts(rule)
+
+    def check_costs(self, rule: Rule) -> None:
+        """Raises for costs that are not there, or that no link could have."""
         if self.cost not in COSTS or COSTS[self.cost].unpadded:
-            raise ValueError(
-                f"cost is one of {', '.join(n for n, c in COSTS.items() if not c.unpadded)}, got {self.cost!r}."
-            )
+            known = ", ".join(name for name, cost in COSTS.items() if not cost.unpadded)
+            raise ValueError(f"cost is one of {known}, got {self.cost!r}.")
         if min(self.refine, self.nearest, self.novelty, self.rarity, self.shared, self.neighbours, self.whole) < 0:
             raise ValueError("neighbours, whole, novelty, rarity, shared, refine and nearest are 0 or more.")
         if self.nearest and not self.refine:
             raise ValueError("nearest says among which spans a network chooses: give refine.")
         if self.nearest and self.cost != "cosine":
             raise ValueError(f"nearest is for cost = 'cosine', got {self.cost!r}.")
-        rule = self.rule.build()
+        if (
+            isinstance(rule, Transport)
+            and isinstance(rule.constraint, UpTo)
+            and rule.constraint.below <= COSTS[self.cost].least
+            and not (self.novelty or self.rarity or self.shared or self.refine)
+        ):
+            raise ValueError("[rule] up-to links pairs that cost less than below: give one above 0 for this cost.")
+
+    def check_task(self, rule: Rule) -> None:
+        """Raises for what a task does not read, and where it has nothing to learn."""
         if self.task == "rank":
             if not (self.encoder.learns or self.refine):
                 raise ValueError("A ranker has nothing to learn: give refine, or [encoder] map = true or layers.")
@@ -76,16 +94,9 @@ class Settings:
         if self.loss.alpha is not None and not (self.encoder.learns or self.refine):
             advice = "give refine, or [encoder] map = true or layers"
             raise ValueError(f"[loss] alpha supervises costs that can learn: {advice}.")
-        splitter(self.spans)
-        if self.hidden < 1 or not 0 <= self.dropout < 1:
-            raise ValueError("hidden is 1 or more, dropout is from 0 to below 1.")
-        if (
-            isinstance(rule, Transport)
-            and isinstance(rule.constraint, UpTo)
-            and rule.constraint.below <= COSTS[self.cost].least
-            and not (self.novelty or self.rarity or self.shared or self.refine)
-        ):
-            raise ValueError("[rule] up-to links pairs that cost less than below: give one above 0 for this cost.")
+
+    def check_parts(self, rule: Rule) -> None:
+        """Raises for an encoder or a reader that cannot be built, and for rates that nothing has."""
         self.encoder.check(self.spans)
         kinds = {self.encoder.kind}
         if self.reader is not None:
@@ -97,7 +108,7 @@ class Settings:
             unread(self.schedule, "schedule", ["rate"], "what starts at random; a fine-tuned ranker learns by fine")
 
     def check_reader(self, reader: ReaderSettings, rule: Rule) -> None:
-        """Raises where a second model has nothing to read, or leaves the first without a teacher."""
+        """Raises where a second model has nothing to read, or leaves the first with nothing to learn from."""
         reader.check(self.spans)
         if not isinstance(rule, Transport) or rule.unrolled is not None:
             raise ValueError("[reader] reads what is linked: it goes with a constraint, not attention, not unrolled.")
