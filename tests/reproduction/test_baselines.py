@@ -124,6 +124,31 @@ def test_a_text_of_one_sentence_is_chosen_whole(tmp_path: Path, minilm: Path) ->
     assert found["right rationale % of tokens"]["mean"] == 100
 
 
+@pytest.mark.parametrize(
+    ("constraint", "below", "left", "right", "f1"),
+    [
+        ("exactly:2", 0.0, "ab", "xy", 1.0),
+        ("exactly:2", 0.0, "abc", "xyz", 2 * 4 / (4 + 6)),  # two of three
+        ("exactly:3", 0.0, "a", "xy", 2 * 3 / (6 + 3)),  # links that must be, though nobody marked their spans
+        ("up-to:1", 0.75, "a", "xy", 2 * 3 / (4 + 3)),  # y takes a word with it
+        ("up-to:1", 0.75, "", "xyz", 2 * 3 / (6 + 3)),
+        ("up-to:1", 0.25, "ab", "x", 2 * 2 / (2 + 3)),  # both sides marked, or no link
+    ],
+)
+def test_links_that_know_the_marks_agree_as_far_as_a_constraint_allows(
+    constraint: str, below: float, left: str, right: str, f1: float, tmp_path: Path
+) -> None:
+    words = {"left": "a b c d", "right": "x y z w"}
+    row = {**words, "label": "yes"} | {
+        f"{side}_rationale": words_of(words[side], *marked) for side, marked in (("left", left), ("right", right))
+    }
+    given = settings(tmp_path, {"test": [row]}, "classify", "word")
+    given = replace(given, rule=RuleSettings(constraint, below))
+    assert baseline("marks-known", given)["both rationale F1"]["mean"] == pytest.approx(f1)
+    with pytest.raises(ValueError, match="takes a \\[rule\\] constraint"):
+        baseline("marks-known", replace(given, rule=RuleSettings(attention="softmax")))
+
+
 def test_trees_learn_a_rule_that_no_cosine_knows(tmp_path: Path, minilm: Path) -> None:
     pytest.importorskip("sklearn")
     chance = random.Random(0)
@@ -181,7 +206,7 @@ def test_farthest_columns_come_with_their_nearest_rows() -> None:
 @pytest.mark.parametrize(
     ("name", "task", "row", "says"),
     [
-        ("random", "rank", {}, "bm25, max-sim, nearest-two, boosted-trees, farthest-words"),
+        ("random", "rank", {}, "bm25, max-sim, nearest-two, boosted-trees, farthest-words, marks-known"),
         ("bm25", "classify", {}, 'is for task = "rank", got "classify"'),
         ("nearest-two", "rank", {}, 'is for task = "classify", got "rank"'),
         ("bm25", "rank", {"query": "a", "documents": ["b"], "relevant": [0]}, "similar and a dissimilar"),
