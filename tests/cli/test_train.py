@@ -196,19 +196,24 @@ def test_a_ranker_learns_from_the_scores_of_another(
     assert main(["train", settings(tmp_path, whole), "--out", str(tmp_path / "box")]) == 0
     taught = f"{plain}[loss]\ndistil = 1.0\nteacher = '{tmp_path / 'box'}'\n"
     assert main(["train", settings(tmp_path, taught), "--out", str(tmp_path / "taught")]) == 0
+    assert main(["train", settings(tmp_path, plain), "--out", str(tmp_path / "plain")]) == 0
+    weights = {(tmp_path / run / "model" / "model.safetensors").read_bytes() for run in ("taught", "plain")}
+    assert len(weights) == 2
     kept = json.loads((tmp_path / "taught" / "model" / "settings.json").read_text())
     assert (kept["loss"]["teacher"], kept["loss"]["distil"]) == ("box", 1)
     assert main(["train", settings(tmp_path, taught), "--out", str(tmp_path / "taught"), "--resume"]) == 0
     capsys.readouterr()
     nobody = taught.replace(str(tmp_path / "box"), str(tmp_path / "nobody"))
     assert main(["train", settings(tmp_path, nobody), "--out", str(tmp_path / "a")]) == 2
-    assert "There is no teacher at" in capsys.readouterr().err
+    assert "[loss] teacher is the folder of a trained ranker" in capsys.readouterr().err
+    assert not (tmp_path / "a").exists()  # so that it can be begun again
     labels = f"task = 'classify'\ndata = '{pairs}'\n[schedule]\nepochs = 1\n"
     assert main(["train", settings(tmp_path, labels), "--out", str(tmp_path / "labels")]) == 0
     wrong = taught.replace(str(tmp_path / "box"), str(tmp_path / "labels"))
     capsys.readouterr()
     assert main(["train", settings(tmp_path, wrong), "--out", str(tmp_path / "b")]) == 2
     assert "teacher is a ranker, and" in capsys.readouterr().err
+    assert not (tmp_path / "b").exists()
 
 
 def test_a_temperature_that_falls_to_the_end_fixes_where_that_is(

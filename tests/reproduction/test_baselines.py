@@ -20,7 +20,8 @@ from whymatch.learning.sections import RuleSettings
 from whymatch.learning.settings import Settings
 from whymatch.reproduction.baselines import baseline
 from whymatch.reproduction.nearest import farthest
-from whymatch.reproduction.tables import read_table, run_table
+from whymatch.reproduction.running import run_table
+from whymatch.reproduction.tables import read_table
 
 
 def settings(folder: Path, rows: dict[str, list[dict[str, Any]]], task: Any, spans: str = "sentence") -> Settings:

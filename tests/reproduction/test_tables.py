@@ -146,7 +146,7 @@ def test_a_run_that_was_broken_off_goes_on_from_its_checkpoint(
         raise OSError("the machine was taken away")
 
     with monkeypatch.context() as once:
-        once.setattr("whymatch.reproduction.tables.evaluate", stopped)
+        once.setattr("whymatch.reproduction.running.evaluate", stopped)
         assert main(row) != 0
     assert "epoch 1" in capsys.readouterr().err
     runs = clone / "experiments" / "runs" / "pets"
@@ -158,27 +158,65 @@ def test_a_run_that_was_broken_off_goes_on_from_its_checkpoint(
     assert (clone / "experiments" / "results" / "pets" / "ot-exact-k-1-0.json").is_file()
 
 
+BOX = 'settings = { encoder = { kind = "fine-tuned" }, spans = "text", rule = { constraint = "exactly:1" } }'
+LINKS = 'rule = { constraint = "exactly:1" }'
+
+
+def with_rows(clone: Path, **rows: str) -> None:
+    """Leaves the table with these rows alone."""
+    start = TABLE.index("[[row]]")
+    text = "".join(f'[[row]]\nname = "{name}"\n{row}\n' for name, row in rows.items())
+    (clone / "experiments" / "pets.toml").write_text(TABLE[:start] + text)
+
+
 def test_a_row_may_start_from_another_or_learn_from_it(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = clone / "experiments" / "pets.toml"
-    start = file.read_text().index("[[row]]")
-    box = 'settings = { encoder = { kind = "fine-tuned" }, spans = "text", rule = { constraint = "exactly:1" } }'
-    taught = 'settings = { rule = { constraint = "exactly:1" }, loss = { teacher = "row of pets: Black box" } }'
-    on_top = 'settings = { encoder = { model = "row of pets: Black box" }, rule = { constraint = "exactly:1" } }'
-    nobody = taught.replace("Black box", "Nobody")
-    rows = {"Black box": box, "Taught": taught, "Pre-trained": f"trained = false\n{on_top}", "Orphan": nobody}
-    file.write_text(file.read_text()[:start] + "".join(f'[[row]]\nname = "{n}"\n{row}\n' for n, row in rows.items()))
-    for name in ("taught", "pre-trained"):
-        assert main(["reproduce", "pets", "--data", "data", "--rows", name]) == 0
-        assert "first pets: Black box, seed 0" in capsys.readouterr().err
-        record = json.loads((clone / "experiments" / "results" / "pets" / f"{name}-0.json").read_text())
-        places = record["settings"]["loss"]["teacher"], record["settings"]["encoder"]["model"]
-        assert {*places} == {None, "row of pets: Black box"}
+    taught = f'settings = {{ {LINKS}, loss = {{ teacher = "row of pets: Box" }} }}'
+    on_top = f'trained = false\nsettings = {{ encoder = {{ model = "row of pets: Box" }}, {LINKS} }}'
+    with_rows(clone, Box=BOX, Taught=taught, OnTop=on_top)
+    for name, part in (("Taught", "teacher"), ("OnTop", "model")):
+        run = ["reproduce", "pets", "--data", "data", "--rows", name]
+        assert main([*run, "--seeds", "2"]) == 0
+        assert capsys.readouterr().err.count(f"first its {part}") == 2  # of two seeds, trained or not
+        record = json.loads((clone / "experiments" / "results" / "pets" / f"{name.lower()}-1.json").read_text())
+        places = {record["settings"]["loss"]["teacher"], record["settings"]["encoder"]["model"]}
+        assert places == {None, "row of pets: Box"}
+        assert record["first"][part]["encoder"]["kind"] == "fine-tuned"
+        assert record["first"][part]["schedule"]["seed"] == 1
         assert str(clone) not in json.dumps(record)
-        assert main(["reproduce", "pets", "--data", "data", "--rows", name]) == 0
+        assert main(run) == 0
         assert "measured before" in capsys.readouterr().err
     assert not list((clone / "experiments" / "runs" / "pets").iterdir())
-    assert main(["reproduce", "pets", "--data", "data", "--rows", "orphan"]) == 2
-    assert "No row of pets that is trained has the name 'Nobody'" in capsys.readouterr().err
+    with_rows(clone, Box=BOX.replace("spans", "whole = 1.0, spans"), Taught=taught)
+    assert main(["reproduce", "pets", "--data", "data", "--rows", "taught"]) == 0
+    assert "(its settings have changed)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ('loss = { teacher = "row of pets: Nobody" }', "there is no row 'Nobody' of pets that is trained"),
+        ('loss = { teacher = "row of dogs: Box" }', "there is no row 'Box' of dogs that is trained"),
+        ('loss = { teacher = "row of pets: Untrained" }', "there is no row 'Untrained' of pets that is trained"),
+        ('loss = { teacher = "row of pets: Taught" }', "'Taught' starts from another row itself"),
+        ('loss = { teacher = "row of pets: Asked" }', "'Asked' starts from another row itself"),
+        ('encoder = { model = "row of pets: Frozen" }', "'Frozen' fine-tunes no model to start from"),
+        ('task = "classify", reader = { model = "row of pets: Box" }', "a reader starts from a model, not from a row"),
+    ],
+)
+def test_a_row_that_starts_from_nowhere_is_refused_before_any_work(
+    row: str, says: str, clone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    others = {
+        "Untrained": f"trained = false\nsettings = {{ {LINKS} }}",
+        "Taught": f'settings = {{ {LINKS}, loss = {{ teacher = "row of pets: Box" }} }}',
+        "Frozen": f"settings = {{ {LINKS} }}",
+    }
+    map_less = "encoder = { map = false }, " if "reader" in row else ""
+    with_rows(clone, Box=BOX, Asked=f"settings = {{ {map_less}{row}, {LINKS} }}", **others)
+    assert main(["reproduce", "pets", "--data", "data", "--rows", "asked"]) == 2
+    complaint = capsys.readouterr().err
+    assert f"pets, Asked: {says}" in complaint
+    assert complaint.count("\n") == 1
 
 
 def test_a_run_that_was_lost_is_run_again(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -231,7 +269,7 @@ def test_vectors_are_found_beside_the_data_and_named_without_their_place(tmp_pat
     start = TABLE.index("[[row]]")
     (tmp_path / "table.toml").write_text(f'{TABLE[:start]}[[row]]\nname = "Both"\n{row}\n')
     table = read_table(tmp_path / "table.toml")
-    settings, described = resolved(table, table.rows[0], 0, tmp_path)
-    assert settings.reader is not None
-    assert settings.reader.vectors == str(tmp_path / "words")
-    assert described["reader"]["vectors"] == "words"
+    asked = resolved(table, table.rows[0], 0, tmp_path)
+    assert asked.settings.reader is not None
+    assert asked.settings.reader.vectors == str(tmp_path / "words")
+    assert asked.described["settings"]["reader"]["vectors"] == "words"

@@ -105,7 +105,8 @@ def examples(settings: argparse.Namespace) -> None:
 def table(settings: argparse.Namespace) -> None:
     """Runs the rows of a table that are not on disk yet."""
     from whymatch.cli.watching import training
-    from whymatch.reproduction.tables import read_table, run_table
+    from whymatch.reproduction.running import run_table
+    from whymatch.reproduction.tables import read_table
 
     data = prepared(settings)
     if settings.seeds < 1:

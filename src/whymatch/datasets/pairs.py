@@ -74,7 +74,7 @@ def marked_again(before: Document, marks: Sequence[Span] | None, after: Document
     """The spans of a text that have the numbers of those that were marked in another; the only one has them all."""
     if marks is None:
         return None
-    numbers = {min(number, len(after) - 1) for some in overlaps(before.spans, marks) for number in some}
+    numbers = {number if len(after) > 1 else 0 for some in overlaps(before.spans, marks) for number in some}
     return tuple(after.spans[number] for number in sorted(numbers))
 
 

@@ -11,6 +11,7 @@ from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
 from whymatch.learning.sections import EncoderSettings
 from whymatch.learning.settings import Settings
+from whymatch.learning.teacher import Teacher
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.costs import COSTS, blended
 from whymatch.matching.ranker import Ranker
@@ -81,8 +82,8 @@ def learner(
 
 def check_parts(settings: Settings) -> None:
     """Raises where the model, the vectors or the teacher that a run starts from are not there."""
-    if settings.loss.teacher is not None and not Path(settings.loss.teacher).is_dir():
-        raise ValueError(f"There is no teacher at {settings.loss.teacher}: [loss] teacher is the folder of a ranker.")
+    if settings.loss.teacher is not None:
+        Teacher(settings.loss.teacher)
     for chosen in parts_of(settings):
         if chosen.kind != "recurrent":
             locate(chosen.model or MINILM)

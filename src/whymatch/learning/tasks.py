@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -12,13 +13,13 @@ from whymatch.evaluation.ranking import average_precision
 from whymatch.learning.batches import Size, pieces
 from whymatch.learning.losses import can_choose, combined, contrastive, distilled, rationale
 from whymatch.learning.sections import LossSettings
-from whymatch.learning.teacher import Teacher
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
 from whymatch.text.document import Document
 from whymatch.text.spans import Span, overlaps
 
+Taught: TypeAlias = Callable[[Sequence[tuple[Document, Document]]], Tensor]
 AT_ONCE = 128  # pairs in a batch of validation
 MOST = 2**19  # pairs of spans that are compared at once, padding included
 
@@ -47,15 +48,18 @@ def drawn(query: Query, chance: torch.Generator, negatives: int) -> Query:
     return Query(query.id, query.query, documents, (True, *[False] * len(others)))
 
 
-def rank_loss(model: Ranker, loss: LossSettings, queries: Sequence[Query], teacher: Teacher | None = None) -> Tensor:
-    """For each query, the hinge between its first document and the worst of the others, mixed with a teacher's."""
+def rank_loss(model: Ranker, loss: LossSettings, queries: Sequence[Query], taught: Taught | None = None) -> Tensor:
+    """For each query, the hinge between its first document and the worst of the others.
+
+    Mixed with how far its scores are from those that it is taught, if it is.
+    """
     pairs = [(query.query, text) for query in queries for text in query.documents]
     scores = by_query(model(pairs).score, queries)
     hinge = contrastive(scores[:, 0], scores[:, 1:], loss.margin)
-    if teacher is None:
+    if taught is None:
         return hinge
-    taught = distilled(scores, by_query(teacher.scores(pairs), queries), loss.margin)
-    return (1 - loss.distil) * hinge + loss.distil * taught
+    apart = distilled(scores, by_query(taught(pairs), queries), loss.margin)
+    return (1 - loss.distil) * hinge + loss.distil * apart
 
 
 def by_query(scores: Tensor, queries: Sequence[Query]) -> Tensor:

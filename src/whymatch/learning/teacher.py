@@ -6,30 +6,38 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from whymatch.datasets.folders import read_split
+from whymatch.datasets.records import Query
+from whymatch.learning.tasks import in_pieces
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.saving import from_pretrained
-from whymatch.text.document import Document, document
-from whymatch.text.spans import splitter
+from whymatch.text.document import Document
 
 
 class Teacher:
     """It reads texts in spans of its own, such as whole ones, and does not learn."""
 
-    def __init__(self, folder: str | Path, device: torch.device) -> None:
-        model = from_pretrained(folder)
+    def __init__(self, folder: str | Path) -> None:
+        try:
+            model = from_pretrained(folder)
+        except ValueError as error:
+            raise ValueError(f"[loss] teacher is the folder of a trained ranker: {error}") from None
         if not isinstance(model, Ranker):
             raise ValueError(f"[loss] teacher is a ranker, and {folder} holds a {model.kind}.")
-        self.model = model.to(device)
-        self.split = splitter(model.split)
-        self.texts: dict[str, Document] = {}
+        self.model = model
+        self.texts: dict[Document, Document] = {}
+
+    def read(self, data: str | Path, queries: Sequence[Query]) -> None:
+        """Reads the training queries of a data set again, in its own spans, as it did when it learned."""
+        for ours, its in zip(queries, read_split(data, "train", "rank", self.model.split), strict=True):
+            assert isinstance(its, Query)
+            self.texts |= zip((ours.query, *ours.documents), (its.query, *its.documents), strict=True)
 
     def scores(self, pairs: Sequence[tuple[Document, Document]]) -> Tensor:
-        """(pairs), high is good."""
+        """(pairs), high is good; as many at once as fit in memory."""
+        its = [(self.texts[left], self.texts[right]) for left, right in pairs]
+        found = torch.zeros(len(pairs), device=self.model.device)
         with torch.no_grad():
-            return self.model([(self.read(left), self.read(right)) for left, right in pairs]).score
-
-    def read(self, text: Document) -> Document:
-        """The text in the teacher's spans."""
-        if text.text not in self.texts:
-            self.texts[text.text] = document(text.text, self.split)
-        return self.texts[text.text]
+            for rows in in_pieces(its):
+                found[rows] = self.model([its[row] for row in rows]).score
+        return found

@@ -100,6 +100,12 @@ def train_one(
         watch.line("labels: " + ", ".join(f"{label} {count:,}" for label, count in sorted(counts.items())))
     model = build(settings, [*train_split, *validation])
     made = {**asdict(settings), "records": fingerprint([*train_split, *validation])}
+    taught = None
+    if settings.loss.teacher is not None:
+        teacher = Teacher(settings.loss.teacher)
+        teacher.read(settings.data, train_split)
+        teacher.model.to(processes.device)
+        taught = teacher.scores
     if resume:
         check_same(made, folder)
     processes.wait()
@@ -113,8 +119,7 @@ def train_one(
     loss: Any
     score: Any
     if isinstance(model, Ranker):
-        teacher = None if settings.loss.teacher is None else Teacher(settings.loss.teacher, processes.device)
-        loss, score = partial(rank_loss, model, settings.loss, teacher=teacher), partial(rank_score, model, validation)
+        loss, score = partial(rank_loss, model, settings.loss, taught=taught), partial(rank_score, model, validation)
     else:
         loss = partial(classify_loss, model, settings.loss)
         score = partial(classify_score, model, validation, marked=settings.loss.alpha is not None)

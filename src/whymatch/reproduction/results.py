@@ -66,7 +66,7 @@ def section(table: Table, found: dict[str, list[dict[str, Any]]]) -> str:
         runs = found[row.name]
         if runs:
             cells = [measured(table.columns[name], row, runs) for name in columns]
-            lines.append(f"| **{row.name}** | {' | '.join(cells)} | {len(runs) if row.trained else '–'} |")
+            lines.append(f"| **{row.name}** | {' | '.join(cells)} | {len(runs) if row.seeded else '–'} |")
         if row.paper:
             cells = [f"{row.paper[name]:g}" if name in row.paper else "" for name in columns]
             lines.append(f"| {row.name}, the paper | {' | '.join(cells)} | |")

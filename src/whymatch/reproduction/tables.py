@@ -1,32 +1,13 @@
-"""The rows of a table, run one after the other: what is on disk is not run again."""
+"""The tables of `experiments/`: their rows, the settings of each, and the rows that others start from."""
 
-import hashlib
-import json
-import shutil
-import time
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from whymatch.datasets.folders import read_split
-from whymatch.learning.building import build
-from whymatch.learning.evaluate import choose_thresholds, evaluate
-from whymatch.learning.files import read_json
-from whymatch.learning.memory import Memory
-from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings, completed, typed
-from whymatch.learning.train import Watch, train_one
-from whymatch.matching.classifier import Classifier
-from whymatch.matching.rules import Attend
-from whymatch.matching.saving import from_pretrained
-from whymatch.reproduction.baselines import baseline
-from whymatch.reproduction.records import commit, keep, slug
-from whymatch.reproduction.tradeoff import curve
-from whymatch.text.encoders.projected import Projected
+from whymatch.reproduction.records import slug
 
 PARTS = ("encoder", "reader")  # that may read vectors, which lie beside the data
 ROW = "row of "  # TABLE: NAME, in place of a model or a teacher
@@ -49,6 +30,19 @@ class Row:
     baseline: str | None = None
     gpu: bool = False
 
+    @property
+    def first(self) -> dict[str, tuple[str, str]]:
+        """What is trained before it, table and name, by what it is to this row: its model or its teacher."""
+        settings = self.settings or {}
+        named = {"model": settings.get("encoder", {}).get("model"), "teacher": settings.get("loss", {}).get("teacher")}
+        rows = {part: str(name).removeprefix(ROW) for part, name in named.items() if str(name).startswith(ROW)}
+        return {part: (name.partition(": ")[0], name.partition(": ")[2]) for part, name in rows.items()}
+
+    @property
+    def seeded(self) -> bool:
+        """Whether runs differ by their seeds."""
+        return self.trained or bool(self.first)
+
 
 @dataclass(frozen=True)
 class Table:
@@ -70,7 +64,7 @@ class Table:
 
     def runs(self, seeds: int) -> list[tuple[Row, int]]:
         """One seed of every row first; what is not trained has no seed."""
-        return [(row, seed) for seed in range(seeds) for row in self.rows if row.settings and (row.trained or not seed)]
+        return [(row, seed) for seed in range(seeds) for row in self.rows if row.settings and (row.seeded or not seed)]
 
 
 def read_table(file: Path) -> Table:
@@ -104,75 +98,20 @@ def place(folder: Path, table: Table, row: Row, seed: int) -> Path:
     return folder / table.name / f"{slug(row.name)}-{seed}.json"
 
 
-def run_table(
-    table: Table,
-    data: Path,
-    results: Path,
-    *,
-    seeds: int = 1,
-    only: str = "",
-    again: bool = False,
-    watch: Watch | None = None,
-) -> int:
-    """Runs what is not yet on disk, or was run with other settings; all `again`, if told. How many runs that were.
+@dataclass(frozen=True)
+class Asked:
+    """One run of a row: its settings, and those of rows that are trained first, by what they are to it.
 
-    Writes one JSON a run. A run that is broken off leaves its checkpoints in `runs`, beside the results, and goes on
-    from there. That folder keeps the vectors of the bundled model, too.
+    `described` has both without the places where things lie on this machine.
     """
-    watch = watch or Watch()
-    memory = Memory(results.parent / "runs" / "vectors")
-    commit()  # of the code that is loaded now, whatever is committed until a run ends
-    done = 0
-    for row, seed in wanted(table, seeds, only, watch):
-        settings, described = resolved(table, row, seed, data)
-        file, what = place(results, table, row, seed), f"{table.name}: {row.name}, seed {seed}"
-        before = read_json(file)
-        same = before is not None and before.get("baseline") == row.baseline and agree(before["settings"], described)
-        if same and not again:
-            watch.line(f"{what}: measured before ({shown(table, before)})")
-            continue
-        watch.line(what if before is None or same else f"{what} (its settings have changed)")
-        start = time.perf_counter()
-        digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:8]
-        run = results.parent / "runs" / table.name / f"{file.stem}-{digest}"
-        if row.baseline is not None:
-            found: dict[str, Any] = {"validation": None, "results": baseline(row.baseline, settings)}
-        else:
-            settings = after_rows(settings, table.folder, data, run / "first", watch, memory)
-            found = run_row(settings, run if row.trained else None, watch, memory, curved=table.curve)
-        names = {"table": table.name, "row": row.name, "seed": seed, "trained": row.trained, "baseline": row.baseline}
-        seconds = round(time.perf_counter() - start, 1)
-        keep(file, {**names, "data": row.data, **found, "settings": described, "seconds": seconds})
-        watch.line(shown(table, found))
-        memory.keep()
-        shutil.rmtree(run, ignore_errors=True)
-        done += 1
-    return done
+
+    settings: Settings
+    first: dict[str, Settings]
+    described: dict[str, Any]
 
 
-def shown(table: Table, run: Mapping[str, Any]) -> str:
-    """What a run measured, in the columns of its table."""
-    values = {name: run["results"].get(metric) for name, (metric, _) in table.columns.items()}
-    numbers = {name: value["mean"] if isinstance(value, dict) else value for name, value in values.items()}
-    return ", ".join(f"{name} {table.columns[name][1] * v:.1f}" for name, v in numbers.items() if v is not None)
-
-
-def wanted(table: Table, seeds: int, only: str, watch: Watch) -> list[tuple[Row, int]]:
-    """The runs whose rows are named, or all that can be run on this machine."""
-    found = [(row, seed) for row, seed in table.runs(seeds) if only.lower() in row.name.lower()]
-    if only and not found:
-        raise ValueError(f"No row of {table.name} that is run has {only!r} in its name.")
-    if torch.cuda.is_available() or not any(row.gpu for row, _ in found):
-        return found
-    if only:
-        watch.line(f"{table.name}: there is no GPU here, and a row that trains an encoder takes hours without one")
-        return found
-    watch.line(f"{table.name}: there is no GPU here, and rows that train an encoder are left out")
-    return [(row, seed) for row, seed in found if not row.gpu]
-
-
-def resolved(table: Table, row: Row, seed: int, data: Path) -> tuple[Settings, dict[str, Any]]:
-    """The settings of a run, and the same without the places where things lie on this machine."""
+def resolved(table: Table, row: Row, seed: int, data: Path) -> Asked:
+    """What a row asks for with a seed, on data in a folder."""
     assert row.settings is not None
     schedule = {**row.settings.get("schedule", {}), "seed": seed}
     values = {**row.settings, "data": str(data / row.data), "schedule": schedule}
@@ -180,75 +119,36 @@ def resolved(table: Table, row: Row, seed: int, data: Path) -> tuple[Settings, d
     values |= {part: {**row.settings[part], "vectors": str(data / file)} for part, file in named.items()}
     settings: Settings = typed(Settings, values, f"{table.name}, {row.name}")
     plain = {**asdict(settings), "data": row.data}
-    return settings, plain | {part: {**plain[part], "vectors": file} for part, file in named.items()}
+    plain |= {part: {**plain[part], "vectors": file} for part, file in named.items()}
+    before = {part: resolved(*one, seed, data) for part, one in rows_before(table, row).items()}
+    first = {part: one.described["settings"] for part, one in before.items()}
+    described = {"settings": plain, **({"first": first} if first else {})}
+    return Asked(settings, {part: one.settings for part, one in before.items()}, described)
 
 
-def after_rows(settings: Settings, tables: Path, data: Path, folder: Path, watch: Watch, memory: Memory) -> Settings:
-    """The settings with folders of models in place of the names of rows, which are trained there."""
-    if name := named_row(settings.encoder.model):
-        model = train_row(name, settings.schedule.seed, tables, data, folder / "model", watch, memory) / "encoder"
-        settings = replace(settings, encoder=replace(settings.encoder, model=str(model)))
-    if name := named_row(settings.loss.teacher):
-        teacher = train_row(name, settings.schedule.seed, tables, data, folder / "teacher", watch, memory)
-        settings = replace(settings, loss=replace(settings.loss, teacher=str(teacher)))
-    return settings
+def rows_before(table: Table, row: Row) -> dict[str, tuple[Table, Row]]:
+    """The rows that one starts from, by what they are to it; raises where one is not there, or cannot be that."""
+    if str((row.settings or {}).get("reader", {}).get("model")).startswith(ROW):
+        raise ValueError(f"{table.name}, {row.name}: a reader starts from a model, not from a row.")
+    found = {}
+    for part, (name, which) in row.first.items():
+        file, where = table.folder / f"{name}.toml", f"{table.name}, {row.name}"
+        other = read_table(file) if file.is_file() else None
+        one = next((one for one in other.rows if one.name == which and one.trained), None) if other else None
+        if other is None or one is None or one.settings is None:
+            raise ValueError(f"{where}: there is no row {which!r} of {name} that is trained.")
+        if one.first:
+            raise ValueError(f"{where}: {which!r} starts from another row itself.")
+        if part == "model" and one.settings.get("encoder", {}).get("kind") != "fine-tuned":
+            raise ValueError(f"{where}: {which!r} fine-tunes no model to start from.")
+        found[part] = other, one
+    return found
 
 
-def named_row(value: str | None) -> tuple[str, str] | None:
-    """The table and the name of a row that stands for a model."""
-    if value is None or not value.startswith(ROW):
-        return None
-    table, _, row = value.removeprefix(ROW).partition(": ")
-    return table, row
-
-
-def train_row(
-    name: tuple[str, str], seed: int, tables: Path, data: Path, folder: Path, watch: Watch, memory: Memory
-) -> Path:
-    """Trains a row in a folder, where an earlier try is gone on with; where its model is."""
-    table = read_table(tables / f"{name[0]}.toml")
-    row = next((row for row in table.rows if row.name == name[1] and row.settings and row.trained), None)
-    if row is None:
-        raise ValueError(f"No row of {name[0]} that is trained has the name {name[1]!r}.")
-    watch.line(f"first {table.name}: {row.name}, seed {seed}")
-    return train_one(resolved(table, row, seed, data)[0], folder, True, watch, Processes(), memory).folder / "best"
-
-
-def agree(before: dict[str, Any], now: dict[str, Any]) -> bool:
-    """Whether settings on disk are those of today; a setting that was not there yet had its default."""
+def agree(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether a run on disk had the settings of today; a setting that was not there yet had its default."""
+    old, new = ({"its own": run["settings"], **run.get("first", {})} for run in (before, now))
     try:
-        return completed(before) == now
+        return old.keys() == new.keys() and all(completed(old[part]) == values for part, values in new.items())
     except ValueError:
         return False
-
-
-def run_row(
-    settings: Settings, folder: Path | None, watch: Watch, memory: Memory, *, curved: bool = False
-) -> dict[str, Any]:
-    """The validation score that chose the weights, the metrics on the test split, and attention's curve if asked.
-
-    Trained in the folder, where an earlier try is gone on with; untrained without one.
-    """
-    test: Sequence[Any] = read_split(settings.data, "test", settings.task, settings.spans)
-    if folder is not None:
-        run = train_one(settings, folder, True, watch, Processes(), memory)
-        model = from_pretrained(folder / "best")
-        if isinstance(model.encoder, Projected):
-            memory.share(model.encoder, settings)
-        watch.line("measuring on the test split")
-        found = {"validation": run.validation, "results": evaluate(model, test)}
-        if curved and isinstance(model, Classifier) and isinstance(model.rule, Attend):
-            watch.line("accuracy by the share of tokens")
-            found["curve"] = curve(model, test)
-        return found
-    torch.manual_seed(settings.schedule.seed)
-    validation: Sequence[Any] = read_split(settings.data, "val", settings.task, settings.spans)
-    counted: Sequence[Any] = (
-        read_split(settings.data, "train", settings.task, settings.spans) if settings.rarity or settings.shared else ()
-    )
-    untrained = build(settings, [*counted, *validation])
-    if isinstance(untrained.encoder, Projected):
-        memory.share(untrained.encoder, settings)
-    if isinstance(untrained, Classifier):
-        untrained.thresholds = choose_thresholds(untrained, validation)
-    return {"validation": None, "results": evaluate(untrained, test)}
