@@ -55,7 +55,7 @@ class Settings:
             raise ValueError("hidden is 1 or more, dropout is from 0 to below 1.")
         self.check_costs(rule)
         self.check_task(rule)
-        self.check_parts(rule)
+        self.check_encoders(rule)
 
     def check_costs(self, rule: Rule) -> None:
         """Raises for costs that are not there, or that no link could have."""
@@ -95,7 +95,7 @@ class Settings:
             advice = "give refine, or [encoder] map = true or layers"
             raise ValueError(f"[loss] alpha supervises costs that can learn: {advice}.")
 
-    def check_parts(self, rule: Rule) -> None:
+    def check_encoders(self, rule: Rule) -> None:
         """Raises for an encoder or a reader that cannot be built, and for rates that nothing has."""
         self.encoder.check(self.spans)
         kinds = {self.encoder.kind}
