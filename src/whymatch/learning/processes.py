@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
+import torch.distributed.nn  # before there is a group: imported later, its defaults would keep the group past its end
 from torch import Tensor, nn
 
 
