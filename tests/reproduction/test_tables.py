@@ -121,6 +121,21 @@ def test_a_run_with_other_settings_is_run_again(clone: Path, capsys: pytest.Capt
     assert json.loads(file.read_text())["settings"]["spans"] == "word"
 
 
+def test_what_is_not_trained_has_no_schedule(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = clone / "experiments" / "pets.toml"
+    table.write_text(table.read_text().replace("epochs = 1", "epochs = 1\nfine = 0.001"))  # for models to fine-tune
+    row = ["reproduce", "pets", "--data", "data", "--rows", "untrained"]
+    assert main(row) == 0
+    file = clone / "experiments" / "results" / "pets" / "untrained-whole-0.json"
+    record = json.loads(file.read_text())
+    assert record["settings"]["schedule"]["fine"] == 5e-5
+    record["settings"]["schedule"]["epochs"] = 7  # as tables wrote it before
+    file.write_text(json.dumps(record))
+    capsys.readouterr()
+    assert main(row) == 0
+    assert "seed 0: measured before" in capsys.readouterr().err
+
+
 def test_a_row_that_asks_for_a_gpu_is_run_without_one_if_it_is_named(
     clone: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

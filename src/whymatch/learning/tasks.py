@@ -108,9 +108,9 @@ def classify_loss(model: Classifier, loss: LossSettings, pairs: Sequence[Pair]) 
     for side in (0, 1):
         marks = [(pair.left_rationale, pair.right_rationale)[side] for pair in pairs]
         texts = [(pair.left, pair.right)[side] for pair in pairs]
-        marked = torch.zeros(len(pairs), soft.shape[1 + side])
+        wanted = torch.zeros(len(pairs), soft.shape[1 + side])
         for row, (text, some) in enumerate(zip(texts, marks, strict=True)):
-            marked[row, spans_in(text, some or ())] = 1
+            wanted[row, : len(text)] = marked(text, some)
         constraint = model.rule.constraint
         asked = torch.tensor(
             [
@@ -119,9 +119,15 @@ def classify_loss(model: Classifier, loss: LossSettings, pairs: Sequence[Pair]) 
             ],
             device=task.device,
         )
-        total = total + asked * rationale(soft, marked, matched.sizes, constraint, side)
+        total = total + asked * rationale(soft, wanted, matched.sizes, constraint, side)
         sides = sides + asked
     return combined(task, total / sides.clamp(min=1), loss.alpha)
+
+
+def marked(text: Document, marks: Sequence[Span] | None) -> Tensor:
+    """(spans) 1 where people marked something, 0 elsewhere."""
+    numbers = torch.tensor(spans_in(text, marks or ()), dtype=torch.long)
+    return torch.zeros(len(text)).index_fill(0, numbers, 1.0)
 
 
 def spans_in(text: Document, marked: Sequence[Span]) -> list[int]:

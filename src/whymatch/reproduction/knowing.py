@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from whymatch.datasets.records import Pair
 from whymatch.evaluation.intervals import bootstrap
 from whymatch.learning.evaluate import Chosen, rationale_metrics
 from whymatch.learning.settings import Settings
-from whymatch.learning.tasks import spans_in
+from whymatch.learning.tasks import marked
 from whymatch.matching.rules import Transport
-from whymatch.text.document import Document
-from whymatch.text.spans import Span
 
 
 def knowing_links(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
@@ -32,9 +29,3 @@ def knowing_links(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
         links.append(int(active.sum()))
     found = {"active alignments": bootstrap(links)._asdict(), **rationale_metrics(pairs, chosen)}
     return {**found, "pairs": len(pairs)}
-
-
-def marked(text: Document, marks: Sequence[Span] | None) -> Tensor:
-    """(spans) 1 where people marked something, 0 elsewhere."""
-    numbers = torch.tensor(spans_in(text, marks or ()), dtype=torch.long)
-    return torch.zeros(len(text)).index_fill(0, numbers, 1.0)

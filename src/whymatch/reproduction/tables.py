@@ -35,8 +35,8 @@ class Row:
         """What is trained before it, table and name, by what it is to this row: its model or its teacher."""
         settings = self.settings or {}
         named = {"model": settings.get("encoder", {}).get("model"), "teacher": settings.get("loss", {}).get("teacher")}
-        rows = {part: str(name).removeprefix(ROW) for part, name in named.items() if str(name).startswith(ROW)}
-        return {part: (name.partition(": ")[0], name.partition(": ")[2]) for part, name in rows.items()}
+        rows = {part: name.removeprefix(ROW) for part, name in named.items() if name and name.startswith(ROW)}
+        return {part: name.partition(": ")[::2] for part, name in rows.items()}
 
     @property
     def seeded(self) -> bool:
@@ -68,7 +68,10 @@ class Table:
 
 
 def read_table(file: Path) -> Table:
-    """A table from its TOML file; rows take what they do not say from the table's own settings."""
+    """A table from its TOML file; rows take what they do not say from the table's own settings.
+
+    What is not trained has no schedule.
+    """
     try:
         values = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -76,8 +79,9 @@ def read_table(file: Path) -> Table:
     common, rows = values.get("settings", {}), []
     for row in values["row"]:
         own, baseline = row.get("settings"), row.get("baseline")
-        settings = None if own is None and baseline is None else merged(common, own or {})
         trained, data = row.get("trained", baseline is None), row.get("data", values["data"])
+        shared = {key: value for key, value in common.items() if trained or key != "schedule"}
+        settings = None if own is None and baseline is None else merged(shared, own or {})
         rows.append(Row(row["name"], row.get("paper", {}), settings, trained, data, baseline, row.get("gpu", False)))
     columns = {name: (metric, float(factor)) for name, (metric, factor) in values["columns"].items()}
     about, notes, curve = values.get("about", ""), values.get("notes", ""), values.get("curve", False)
@@ -146,8 +150,13 @@ def rows_before(table: Table, row: Row) -> dict[str, tuple[Table, Row]]:
 
 
 def agree(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether a run on disk had the settings of today; a setting that was not there yet had its default."""
+    """Whether a run on disk had the settings of today; a setting that was not there yet had its default.
+
+    Of a run that was not trained, the schedule does not count.
+    """
+    kept = {} if before.get("trained", True) else {"schedule": now["settings"]["schedule"]}
     old, new = ({"its own": run["settings"], **run.get("first", {})} for run in (before, now))
+    old["its own"] = old["its own"] | kept
     try:
         return old.keys() == new.keys() and all(completed(old[part]) == values for part, values in new.items())
     except ValueError:

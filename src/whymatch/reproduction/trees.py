@@ -10,7 +10,7 @@ from torch import Tensor
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair
 from whymatch.learning.settings import Settings
-from whymatch.learning.tasks import spans_in
+from whymatch.learning.tasks import marked
 from whymatch.reproduction.nearest import check_marked, right_metrics, stacked, vectors_of, whole
 
 MOST = 8_000  # training pairs, drawn at random where there are more
@@ -26,11 +26,11 @@ def boosted_trees(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
     examples = drawn([pair for pair in records if isinstance(pair, Pair)], settings.schedule.seed)
     check_marked([*examples, *pairs])
     vectors = vectors_of([text for pair in (*examples, *pairs) for text in read(pair)], settings)
-    marked = np.concatenate([marks(pair) for pair in examples])
-    if len(set(marked)) < 2:
+    marks = np.concatenate([marked(pair.right, pair.right_rationale).numpy() for pair in examples])
+    if len(set(marks)) < 2:
         raise ValueError("Trees learn from spans that are marked and spans that are not: the training split has one.")
     trees = HistGradientBoostingClassifier(early_stopping=False, random_state=settings.schedule.seed)
-    trees.fit(np.concatenate([features(pair, vectors) for pair in examples]), marked)
+    trees.fit(np.concatenate([features(pair, vectors) for pair in examples]), marks)
     chances = trees.predict_proba(np.concatenate([features(pair, vectors) for pair in pairs]))[:, 1]
     ends = np.cumsum([len(pair.right) for pair in pairs])
     return right_metrics(pairs, [torch.from_numpy(some) for some in np.split(chances, ends[:-1])])
@@ -51,13 +51,6 @@ def asked(pair: Pair) -> tuple[str, str, str]:
 def read(pair: Pair) -> list[str]:
     """Every text of a pair that is encoded."""
     return [*asked(pair), *pair.right.pieces]
-
-
-def marks(pair: Pair) -> np.ndarray:
-    """Which right spans people marked."""
-    found = np.zeros(len(pair.right), dtype=bool)
-    found[spans_in(pair.right, pair.right_rationale or ())] = True
-    return found
 
 
 def features(pair: Pair, vectors: Mapping[str, Tensor]) -> np.ndarray:
