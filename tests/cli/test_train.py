@@ -77,6 +77,33 @@ def test_a_classifier_is_trained_and_evaluated(pairs: Path, tmp_path: Path, caps
     assert main(["train", settings(tmp_path, text), "--out", str(out), "--resume"]) == 0
 
 
+def test_pairs_that_nobody_marked_can_be_left_out_and_rounds_end_in_one_model(
+    pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [json.loads(line) for line in (pairs / "train.jsonl").read_text().splitlines()]
+    others = [{key: row[key] for key in ("left", "right", "label")} for row in rows[:3]]
+    (pairs / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows + others))
+    text = f"""
+        task = "classify"
+        data = "{pairs}"
+        [rule]
+        constraint = "exactly:1"
+        [loss]
+        alpha = 0.2
+        marked = true
+        [schedule]
+        epochs = 2
+        rounds = 2
+    """
+    out = tmp_path / "run"
+    assert main(["train", settings(tmp_path, text), "--out", str(out)]) == 0
+    printed = capsys.readouterr().err
+    assert "labels: other 4, same 4\n" in printed
+    assert "the mean of 2 rounds, validation" in printed
+    assert sorted(path.name for path in out.glob("round-*")) == ["round-0", "round-1"]
+    assert main(["evaluate", str(out), "--data", str(pairs)]) == 0
+
+
 def test_a_ranker_is_chosen_among_several_by_validation(
     queries: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -120,6 +147,8 @@ def test_a_ranker_is_chosen_among_several_by_validation(
         ("[encoder]\nkind = 'recurent'", "frozen or fine-tuned or recurrent, got 'recurent'"),
         ("[rule]\nconstraint = 'up-to:1'", "give one above 0"),
         ("[loss]\nalpha = 5.0", "alpha between 0 and 1"),
+        ("[loss]\nmarked = true", "marked is for rationales that are supervised"),
+        ("[schedule]\nrounds = 0", "Schedule(rounds=0)"),
         ("[loss]\nteacher = 'somewhere'", 'teacher is for task = "rank"'),
         ("[loss]\ndistil = 0.2", "distil is for a ranker with a teacher"),
         ("[loss]\nteacher = 'somewhere'\ndistil = 0", "distil is above 0"),

@@ -44,13 +44,15 @@ def table(*rows: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize("end", ["", ".gz"])
-def test_the_first_annotator_and_the_majority(tmp_path: Path, end: str) -> None:
+def test_the_first_annotator_the_second_and_the_majority(tmp_path: Path, end: str) -> None:
     (read,) = read_esnli(write(tmp_path / f"esnli_dev.csv{end}", table(row())))
     pair = read.pair()
     assert (pair.id, pair.label) == ("7.jpg#1", "contradiction")
     assert pair.left.pieces == ["Two", "women", "are", "embracing", "."]
     assert [pair.left[span] for span in pair.left_rationale or ()] == ["women", "embracing."]
     assert [pair.right[span] for span in pair.right_rationale or ()] == ["men"]
+    other = read.pair("second")
+    assert [other.left[span] for span in other.left_rationale or ()] == ["Two", "women"]
     most = read.pair("majority")
     assert [most.left[span] for span in most.left_rationale or ()] == ["women"]
     assert [most.right[span] for span in most.right_rationale or ()] == ["men", "fight."]
@@ -60,6 +62,7 @@ def test_one_annotator_is_the_majority_of_one(tmp_path: Path) -> None:
     only = {name: value for name, value in row().items() if not name.endswith(("_2", "_3"))}
     (read,) = read_esnli(write(tmp_path / "esnli_train_1.csv", table(only)))
     assert read.rationales("first") == read.rationales("majority")
+    assert read.rationales("second") == (None, None)
 
 
 @given(

@@ -150,6 +150,25 @@ def test_links_that_know_the_marks_agree_as_far_as_a_constraint_allows(
         baseline("marks-known", replace(given, rule=RuleSettings(attention="softmax")))
 
 
+def test_a_second_person_is_judged_by_the_marks_of_the_first(tmp_path: Path) -> None:
+    words = {"id": "1", "left": "a b c d", "right": "x y z w", "label": "yes"}
+
+    def prepared(name: str, left: str, right: str) -> Settings:
+        marks = {"left_rationale": words_of("a b c d", *left), "right_rationale": words_of("x y z w", *right)}
+        (tmp_path / name).mkdir()
+        return settings(tmp_path / name, {"test": [words | marks]}, "classify", "word")
+
+    given = prepared("marked", "ab", "x")
+    prepared("marked-second", "b", "xyz")
+    found = baseline("second-person", given)
+    assert found["left rationale F1"]["mean"] == pytest.approx(2 * 1 / (1 + 2))
+    assert found["right rationale F1"]["mean"] == pytest.approx(2 * 1 / (3 + 1))
+    assert found["both rationale F1"]["mean"] == pytest.approx(2 * 2 / (4 + 3))
+    settings(tmp_path / "marked-second", {"test": [words | {"id": "2"}]}, "classify", "word")
+    with pytest.raises(ValueError, match="has no pair 1"):
+        baseline("second-person", given)
+
+
 def test_trees_learn_a_rule_that_no_cosine_knows(tmp_path: Path, minilm: Path) -> None:
     pytest.importorskip("sklearn")
     chance = random.Random(0)
@@ -207,7 +226,7 @@ def test_farthest_columns_come_with_their_nearest_rows() -> None:
 @pytest.mark.parametrize(
     ("name", "task", "row", "says"),
     [
-        ("random", "rank", {}, "bm25, max-sim, nearest-two, boosted-trees, farthest-words, marks-known"),
+        ("random", "rank", {}, "bm25, max-sim, nearest-two, boosted-trees, farthest-words, marks-known, second-person"),
         ("bm25", "classify", {}, 'is for task = "rank", got "classify"'),
         ("nearest-two", "rank", {}, 'is for task = "classify", got "rank"'),
         ("bm25", "rank", {"query": "a", "documents": ["b"], "relevant": [0]}, "similar and a dissimilar"),

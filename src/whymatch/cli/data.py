@@ -25,7 +25,10 @@ def add_to(verbs: Any) -> None:
         "--negatives", type=int, metavar="N", help="ranking: documents a query (default: the paper's)"
     )
     preparing.add_argument(
-        "--annotation", choices=["first", "majority"], default="first", help="esnli: whose marks are the rationale"
+        "--annotation",
+        choices=["first", "second", "majority"],
+        default="first",
+        help="esnli: whose marks are the rationale",
     )
     preparing.add_argument(
         "--query",

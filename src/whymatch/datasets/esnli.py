@@ -14,7 +14,7 @@ from whymatch.datasets.records import Pair
 from whymatch.text.document import document
 from whymatch.text.spans import Span, Splitter, words
 
-Annotation: TypeAlias = Literal["first", "majority"]
+Annotation: TypeAlias = Literal["first", "second", "majority"]
 Marks: TypeAlias = tuple[Span, ...]
 LABELS = ("entailment", "neutral", "contradiction")
 
@@ -31,12 +31,13 @@ class Marked:
     right_marks: tuple[Marks, ...] = ()
 
     def rationales(self, annotation: Annotation = "first") -> tuple[Marks | None, Marks | None]:
-        """What the first annotator marked on either side, or more than half of them; None where nobody was asked."""
-        if not self.left_marks:
+        """What one annotator marked on either side, or more than half of them; None where nobody was asked."""
+        asked = {"first": 0, "second": 1, "majority": 0}[annotation]
+        if len(self.left_marks) <= asked:
             return None, None
-        if annotation == "first":
-            return self.left_marks[0], self.right_marks[0]
-        return majority(self.left_marks), majority(self.right_marks)
+        if annotation == "majority":
+            return majority(self.left_marks), majority(self.right_marks)
+        return self.left_marks[asked], self.right_marks[asked]
 
     def pair(self, annotation: Annotation = "first", splitter: Splitter = words) -> Pair:
         """The record, with the rationale of that annotation."""

@@ -39,9 +39,11 @@ class Schedule:
     every: int = 200
     """Steps from one checkpoint to the next; the end of an epoch always has one."""
     seed: int = 0
+    rounds: int = 1
+    """How often to learn all of it, from the same start and in other orders; the weights are the mean (`rounds`)."""
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "patience", "accumulate", "every"):
+        for name in ("epochs", "batch", "patience", "accumulate", "every", "rounds"):
             if getattr(self, name) < 1:
                 raise ValueError(f"Schedule({name}={getattr(self, name)}) takes 1 or more.")
         if not (min(self.rate, self.fine, self.clip) > 0 and self.warmup >= 0):

@@ -141,12 +141,14 @@ class RuleSettings:
 class LossSettings:
     """The hinge's margin (rank), and the weight of the task beside rationales (classify; no rationales if None).
 
+    With `marked`, a classifier learns from pairs that people marked, and from no others.
     A ranker may learn from a `teacher`, too, a trained one in a folder, whose scores count with the weight `distil`.
     """
 
     margin: float = 0.2
     negatives: int = 10
     alpha: float | None = None
+    marked: bool = False
     teacher: str | None = None
     distil: float = 0.5
 
@@ -157,3 +159,5 @@ class LossSettings:
             raise ValueError("[loss] distil is above 0, and 1 or less; with a teacher, margin is above 0.")
         if self.margin < 0 or self.negatives < 1 or not (self.alpha is None or 0 <= self.alpha <= 1):
             raise ValueError("[loss] margin is 0 or more, negatives 1 or more, alpha between 0 and 1.")
+        if self.alpha is None:
+            unread(self, "loss", ["marked"], "rationales that are supervised: give alpha")

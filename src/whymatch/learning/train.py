@@ -21,6 +21,7 @@ from whymatch.learning.files import read_json, write_whole
 from whymatch.learning.fit import Fitting, Progress
 from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes
+from whymatch.learning.rounds import run_rounds
 from whymatch.learning.sections import RuleSettings
 from whymatch.learning.settings import Settings, completed
 from whymatch.learning.tasks import MOST, classify_loss, drawn, rank_loss, rank_score, scores_of, size
@@ -95,6 +96,8 @@ def train_one(
     ]
     train_split, validation = splits
     check(settings, train_split, validation)
+    if settings.loss.marked:
+        train_split = [pair for pair in train_split if is_marked(pair)]
     if settings.task == "classify":
         counts = Counter(pair.label for pair in train_split)
         watch.line("labels: " + ", ".join(f"{label} {count:,}" for label, count in sorted(counts.items())))
@@ -138,7 +141,7 @@ def train_one(
         measure=measure(settings),
         begin=partial(cool, model, settings.rule),
     )
-    best = fitting.run(train_split, resume=resume)
+    best = run_rounds(fitting, train_split, resume=resume)
     cool(model, settings.rule, 1.0)
     if processes.first:
         tune(model, validation, watch)
@@ -225,13 +228,13 @@ def check(settings: Settings, train_split: Sequence[Any], validation: Sequence[A
             raise ValueError(f"Pair {record.id} has no label.")
         if isinstance(record, Pair) and record.label not in labels:
             raise ValueError(f"Pair {record.id} has the label {record.label!r}, which is not in the training split.")
-    marked = [
-        record
-        for record in train_split
-        if isinstance(record, Pair) and (record.left_rationale or record.right_rationale)
-    ]
-    if settings.loss.alpha is not None and not marked:
+    if settings.loss.alpha is not None and not any(map(is_marked, train_split)):
         raise ValueError("[loss] alpha supervises rationales, and the training split has none. Leave alpha out.")
+
+
+def is_marked(record: Pair | Query) -> bool:
+    """Whether people marked any of it."""
+    return isinstance(record, Pair) and bool(record.left_rationale or record.right_rationale)
 
 
 def fingerprint(records: Sequence[Any]) -> str:

@@ -13,7 +13,7 @@ from whymatch.learning.evaluate import check_queries, evaluate, ranking_metrics
 from whymatch.learning.settings import Settings
 from whymatch.matching.attention import active, max_sim
 from whymatch.matching.ranker import Ranker
-from whymatch.reproduction.knowing import knowing_links
+from whymatch.reproduction.knowing import knowing_links, second_person
 from whymatch.reproduction.nearest import farthest_words, nearest_two
 from whymatch.reproduction.trees import boosted_trees
 from whymatch.text.encoders.models import MINILM
@@ -79,4 +79,5 @@ BASELINES: dict[str, tuple[Literal["rank", "classify"], Measure]] = {
     "boosted-trees": ("classify", boosted_trees),
     "farthest-words": ("classify", farthest_words),
     "marks-known": ("classify", knowing_links),
+    "second-person": ("classify", second_person),
 }

@@ -1,15 +1,17 @@
-"""Links that know what people marked: the agreement that a constraint leaves possible."""
+"""What agreement could be: of links that know what people marked, and of a second person with the first."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 
+from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair
 from whymatch.evaluation.intervals import bootstrap
 from whymatch.learning.evaluate import Chosen, rationale_metrics
 from whymatch.learning.settings import Settings
-from whymatch.learning.tasks import marked
+from whymatch.learning.tasks import marked, spans_in
 from whymatch.matching.rules import Transport
 
 
@@ -29,3 +31,21 @@ def knowing_links(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
         links.append(int(active.sum()))
     found = {"active alignments": bootstrap(links)._asdict(), **rationale_metrics(pairs, chosen)}
     return {**found, "pairs": len(pairs)}
+
+
+def second_person(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
+    """What a second person marked, as if a model had chosen it; those marks lie beside the data, in NAME-second."""
+    folder = Path(settings.data)
+    beside = folder.with_name(f"{folder.name}-second")
+    others: dict[str, Any] = {pair.id: pair for pair in read_split(beside, "test", settings.task, settings.spans)}
+    if missing := next((pair.id for pair in pairs if pair.id not in others), None):
+        raise ValueError(
+            f"{beside} has no pair {missing}: prepare it as {folder}, with the marks of the second person."
+        )
+    chosen = []
+    for pair in pairs:
+        other = others[pair.id]
+        left, right = spans_in(pair.left, other.left_rationale or ()), spans_in(pair.right, other.right_rationale or ())
+        kept = marked(pair.left, other.left_rationale), marked(pair.right, other.right_rationale)
+        chosen.append(Chosen((left, right), (kept[0].tolist(), kept[1].tolist())))
+    return {**rationale_metrics(pairs, chosen), "pairs": len(pairs)}

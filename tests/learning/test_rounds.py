@@ -1,0 +1,73 @@
+"""Several rounds: the mean of what separate runs learn, whatever happened on the way."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.learning.planted import Planted, planted
+from tests.learning.test_fit import hinge, ranker, wins
+from whymatch.learning.fit import Fitting, Schedule
+from whymatch.learning.rounds import APART, run_rounds
+from whymatch.text.encoders.projected import Projected
+
+Weights = dict[str, Tensor]
+
+
+class StoppedError(Exception):
+    """Somebody pulled the plug."""
+
+
+def learned(
+    schedule: Schedule, folder: Path | None = None, *, stop: int = -1, alone: bool = False
+) -> tuple[Weights, int]:
+    """The weights that rounds end with, and the steps that were taken; stopped before one of them, if told."""
+    tasks, encoder = planted(48, seed=4)
+    model, steps = ranker(encoder), 0
+    assert isinstance(model.encoder, Projected)
+    model.encoder.dropout.p = 0.2
+
+    def loss(some: Sequence[Planted]) -> Tensor:
+        nonlocal steps
+        if steps == stop:
+            raise StoppedError
+        steps += 1
+        return hinge(model, some)
+
+    run = Fitting[Planted](model, loss, lambda: wins(model, tasks[32:]), schedule, folder)
+    if alone:
+        run.run(tasks[:32])
+    else:
+        run_rounds(run, tasks[:32], resume=folder is not None)
+    return model.state_dict(), steps
+
+
+def same(some: Weights, others: Weights) -> bool:
+    return all(torch.equal(some[name], others[name]) for name in some | others)
+
+
+def test_rounds_are_the_mean_of_runs_with_seeds_of_their_own() -> None:
+    runs = [learned(Schedule(2, 8, rate=0.03, seed=7 + APART * number), alone=True)[0] for number in range(3)]
+    assert not same(runs[0], runs[1])
+    mean = {name: torch.stack([run[name] for run in runs]).mean(dim=0) for name in runs[0]}
+    assert same(learned(Schedule(2, 8, rate=0.03, seed=7, rounds=3))[0], mean)
+    assert same(learned(Schedule(2, 8, rate=0.03, seed=7))[0], runs[0])
+
+
+@pytest.mark.parametrize("stop", [3, 8, 13, 23])
+def test_rounds_that_were_stopped_go_on_where_they_were(tmp_path: Path, stop: int) -> None:
+    schedule = Schedule(2, 8, rate=0.03, rounds=3, every=2)
+    whole, steps = learned(schedule)
+    with pytest.raises(StoppedError):
+        learned(schedule, tmp_path, stop=stop)
+    again, rest = learned(schedule, tmp_path)
+    assert same(whole, again)
+    assert steps - stop <= rest <= steps - stop + 1  # a step that was taken after the last checkpoint is taken again
+    assert learned(schedule, tmp_path)[1] == 0
+
+
+def test_no_round_is_too_few() -> None:
+    with pytest.raises(ValueError, match=r"Schedule\(rounds=0\)"):
+        Schedule(rounds=0)
