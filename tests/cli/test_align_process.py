@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -91,6 +92,7 @@ def test_pairs_are_answered_in_chunks_and_a_reader_that_leaves_ends_it_quietly()
 def test_an_interrupt_ends_it_in_one_line() -> None:
     with started("--pairs", "-") as process:
         answered(process)
+        time.sleep(1)  # it reads on; Python may miss a signal on the way there
         process.popen.send_signal(signal.SIGINT)
         assert process.end() == (130, b"whymatch: interrupted\n")
 

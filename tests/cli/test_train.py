@@ -102,6 +102,17 @@ def test_pairs_that_nobody_marked_can_be_left_out_and_rounds_end_in_one_model(
     assert "the mean of 2 rounds, validation" in printed
     assert sorted(path.name for path in out.glob("round-*")) == ["round-0", "round-1"]
     assert main(["evaluate", str(out), "--data", str(pairs)]) == 0
+    shutil.rmtree(out / "round-1")  # the first round is read again, and the second learned anew
+    before = (out / "model" / "model.safetensors").read_bytes()
+    assert main(["train", settings(tmp_path, text), "--out", str(out), "--resume"]) == 0
+    assert (out / "model" / "model.safetensors").read_bytes() == before
+    rows[0] = {**rows[0], "label": "odd"}
+    (pairs / "val.jsonl").write_text(json.dumps(rows[0]) + "\n")
+    (pairs / "train.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in [*rows[1:], others[0] | {"label": "odd"}])
+    )
+    assert main(["train", settings(tmp_path, text), "--out", str(tmp_path / "other")]) == 2
+    assert "has the label 'odd', which is not in the training split" in capsys.readouterr().err
 
 
 def test_a_ranker_is_chosen_among_several_by_validation(

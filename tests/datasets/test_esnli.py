@@ -53,6 +53,7 @@ def test_the_first_annotator_the_second_and_the_majority(tmp_path: Path, end: st
     assert [pair.right[span] for span in pair.right_rationale or ()] == ["men"]
     other = read.pair("second")
     assert [other.left[span] for span in other.left_rationale or ()] == ["Two", "women"]
+    assert [other.right[span] for span in other.right_rationale or ()] == ["fight."]
     most = read.pair("majority")
     assert [most.left[span] for span in most.left_rationale or ()] == ["women"]
     assert [most.right[span] for span in most.right_rationale or ()] == ["men", "fight."]

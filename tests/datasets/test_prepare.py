@@ -73,7 +73,11 @@ def esnli_folder(folder: Path, *, train: bool) -> Path:
 
 def test_esnli_keeps_its_splits_and_marks(tmp_path: Path) -> None:
     source = esnli_folder(tmp_path / "from", train=True)
-    for annotation, words in (("first", ["women", "embracing."]), ("majority", ["women"])):
+    for annotation, words in (
+        ("first", ["women", "embracing."]),
+        ("majority", ["women"]),
+        ("second", ["Two", "women"]),
+    ):
         out = tmp_path / annotation
         found = prepare("esnli", [source], out, Choices(annotation=annotation))  # type: ignore[arg-type]
         assert [found["splits"][split]["pairs"] for split in SPLITS] == [2, 8, 8]

@@ -164,9 +164,16 @@ def test_a_second_person_is_judged_by_the_marks_of_the_first(tmp_path: Path) -> 
     assert found["left rationale F1"]["mean"] == pytest.approx(2 * 1 / (1 + 2))
     assert found["right rationale F1"]["mean"] == pytest.approx(2 * 1 / (3 + 1))
     assert found["both rationale F1"]["mean"] == pytest.approx(2 * 2 / (4 + 3))
-    settings(tmp_path / "marked-second", {"test": [words | {"id": "2"}]}, "classify", "word")
-    with pytest.raises(ValueError, match="has no pair 1"):
-        baseline("second-person", given)
+    for changed, says in (
+        ({"id": "2"}, "does not have the pair 1"),
+        ({"right": "x y z v"}, "does not have the pair 1"),
+        ({}, "Nobody else was asked about the pair 1"),
+    ):
+        settings(tmp_path / "marked-second", {"test": [words | changed]}, "classify", "word")
+        with pytest.raises(ValueError, match=says):
+            baseline("second-person", given)
+    with pytest.raises(ValueError, match="whymatch data prepare marked-second --annotation second"):
+        baseline("second-person", replace(given, data=str(tmp_path / "marked-second")))
 
 
 def test_trees_learn_a_rule_that_no_cosine_knows(tmp_path: Path, minilm: Path) -> None:

@@ -8,6 +8,8 @@ import pytest
 from tests.cli.test_train import OTHER, PETS, SAME, write
 from whymatch.cli import main
 from whymatch.learning.settings import Settings, typed
+from whymatch.learning.train import Watch
+from whymatch.reproduction.running import wanted
 from whymatch.reproduction.tables import merged, place, read_table, resolved
 
 TABLE = """
@@ -47,6 +49,21 @@ def clone(tmp_path: Path, minilm: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     (tmp_path / "experiments" / "pets.toml").write_text(TABLE)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def test_a_row_is_named_in_full_or_in_part(tmp_path: Path) -> None:
+    names = ("Attention", "Sparse attention", "Attention (T = 0.1)")
+    rows = "".join(f'[[row]]\nname = "{name}"\nsettings = {{ rule = {{ attention = "softmax" }} }}\n' for name in names)
+    (tmp_path / "one.toml").write_text(TABLE.partition("[[row]]")[0] + rows)
+    table, watch = read_table(tmp_path / "one.toml"), Watch()
+    for asked, found in (
+        ("attention", ["Attention"]),
+        ("Sparse", ["Sparse attention"]),
+        ("T = 0.1", ["Attention (T = 0.1)"]),
+        ("atten", [*names]),
+        ("", [*names]),
+    ):
+        assert [row.name for row, _ in wanted(table, 1, asked, watch)] == found
 
 
 def test_every_row_is_run_once_and_stands_beside_the_papers(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ def add_to(verbs: Any) -> None:
     )
     parser.add_argument("--data", type=Path, help="the folder with the prepared data sets (default: WHYMATCH_PREPARED)")
     parser.add_argument("--seeds", type=int, default=1, help="tables: runs of every trained row (default: 1)")
-    parser.add_argument("--rows", default="", help="tables: only rows whose name holds this")
+    parser.add_argument("--rows", default="", help="tables: the row of this name, or all whose names hold it")
     parser.add_argument("--again", action="store_true", help="tables: measure again what was measured before")
     defaults = ", ".join(f"{what}: {file}" for what, file in OUT.items())
     parser.add_argument("--out", type=Path, help=f"where to write what is drawn (default: {defaults})")
@@ -39,9 +39,10 @@ def add_to(verbs: Any) -> None:
 def run(settings: argparse.Namespace) -> None:
     """Runs one thing; what is measured is kept in experiments/results, and docs/results.md is written anew."""
     files = {file.stem: file for file in sorted(TABLES.glob("*.toml"))}
+    clone = "Tables and figures are reproduced in a clone of the repository, which has experiments/."
     if settings.what not in (*OTHERS, *files):
         known = ", ".join([*OTHERS, *files])
-        raise ValueError(f"There is no {settings.what!r} to reproduce: {known}.")
+        raise ValueError(f"There is no {settings.what!r} to reproduce: {known}.{'' if files else f' {clone}'}")
     if settings.what in OTHERS and (settings.rows or settings.seeds != 1 or settings.again):
         raise ValueError(f"--rows, --seeds and --again are for tables: {', '.join(files)}.")
     if settings.out is not None and settings.what not in OUT:
@@ -49,7 +50,7 @@ def run(settings: argparse.Namespace) -> None:
     if settings.model is not None and settings.what != "examples":
         raise ValueError("--model is for examples.")
     if not files and settings.what not in ("heatmap", "examples"):
-        raise ValueError("Tables and figures are reproduced in a clone of the repository, which has experiments/.")
+        raise ValueError(clone)
     settings.out = settings.out or OUT.get(settings.what)
     OTHERS.get(settings.what, table)(settings)
 

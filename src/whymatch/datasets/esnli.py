@@ -32,7 +32,7 @@ class Marked:
 
     def rationales(self, annotation: Annotation = "first") -> tuple[Marks | None, Marks | None]:
         """What one annotator marked on either side, or more than half of them; None where nobody was asked."""
-        asked = {"first": 0, "second": 1, "majority": 0}[annotation]
+        asked = 1 if annotation == "second" else 0
         if len(self.left_marks) <= asked:
             return None, None
         if annotation == "majority":

@@ -95,9 +95,9 @@ def train_one(
         [*read_split(settings.data, split, settings.task, settings.spans)] for split in ("train", "val")
     ]
     train_split, validation = splits
-    check(settings, train_split, validation)
     if settings.loss.marked:
-        train_split = [pair for pair in train_split if is_marked(pair)]
+        train_split = [*filter(is_marked, train_split)] or train_split  # where there is none, the check says so
+    check(settings, train_split, validation)
     if settings.task == "classify":
         counts = Counter(pair.label for pair in train_split)
         watch.line("labels: " + ", ".join(f"{label} {count:,}" for label, count in sorted(counts.items())))

@@ -35,17 +35,20 @@ def knowing_links(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
 
 def second_person(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
     """What a second person marked, as if a model had chosen it; those marks lie beside the data, in NAME-second."""
-    folder = Path(settings.data)
+    folder = Path(settings.data).resolve()
     beside = folder.with_name(f"{folder.name}-second")
+    if not beside.is_dir():
+        how = f"whymatch data prepare {folder.name} --annotation second --out {beside}"
+        raise ValueError(f"There is no {beside}. Make it: {how}")
     others: dict[str, Any] = {pair.id: pair for pair in read_split(beside, "test", settings.task, settings.spans)}
-    if missing := next((pair.id for pair in pairs if pair.id not in others), None):
-        raise ValueError(
-            f"{beside} has no pair {missing}: prepare it as {folder}, with the marks of the second person."
-        )
     chosen = []
     for pair in pairs:
-        other = others[pair.id]
-        left, right = spans_in(pair.left, other.left_rationale or ()), spans_in(pair.right, other.right_rationale or ())
-        kept = marked(pair.left, other.left_rationale), marked(pair.right, other.right_rationale)
-        chosen.append(Chosen((left, right), (kept[0].tolist(), kept[1].tolist())))
+        other = others.get(pair.id)
+        if other is None or (other.left, other.right) != (pair.left, pair.right):
+            raise ValueError(f"{beside} does not have the pair {pair.id} of {folder}: prepare both from one source.")
+        if other.left_rationale is None or other.right_rationale is None:
+            raise ValueError(f"Nobody else was asked about the pair {pair.id}: {beside} has no marks of it.")
+        kept = spans_in(pair.left, other.left_rationale), spans_in(pair.right, other.right_rationale)
+        marks = marked(pair.left, other.left_rationale), marked(pair.right, other.right_rationale)
+        chosen.append(Chosen(kept, (marks[0].tolist(), marks[1].tolist())))
     return {**rationale_metrics(pairs, chosen), "pairs": len(pairs)}

@@ -1,6 +1,6 @@
 """docs/results.md, from what was measured."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -78,7 +78,7 @@ def section(table: Table, found: dict[str, list[dict[str, Any]]]) -> str:
     return "\n".join(lines)
 
 
-def measured(column: tuple[str, float], row: Row, runs: Sequence[dict[str, Any]]) -> str:
+def measured(column: tuple[str, float], row: Row, runs: Sequence[Mapping[str, Any]]) -> str:
     """A cell: the mean over runs, and how much they differ."""
     metric, factor = column
     values = []

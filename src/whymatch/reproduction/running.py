@@ -25,6 +25,7 @@ from whymatch.matching.rules import Attend
 from whymatch.matching.saving import from_pretrained
 from whymatch.reproduction.baselines import baseline
 from whymatch.reproduction.records import commit, keep
+from whymatch.reproduction.results import measured
 from whymatch.reproduction.tables import Asked, Row, Table, agree, place, resolved
 from whymatch.reproduction.tradeoff import curve
 from whymatch.text.encoders.projected import Projected
@@ -55,7 +56,7 @@ def run_table(
         before = read_json(file)
         same = before is not None and before.get("baseline") == row.baseline and agree(before, asked.described)
         if same and not again:
-            watch.line(f"{what}: measured before ({shown(table, before)})")
+            watch.line(f"{what}: measured before ({shown(table, row, before)})")
             continue
         watch.line(what if before is None or same else f"{what} (its settings have changed)")
         start = time.perf_counter()
@@ -65,23 +66,24 @@ def run_table(
         names = {"table": table.name, "row": row.name, "seed": seed, "trained": row.trained, "baseline": row.baseline}
         seconds = round(time.perf_counter() - start, 1)
         keep(file, {**names, "data": row.data, **found, **asked.described, "seconds": seconds})
-        watch.line(shown(table, found))
+        watch.line(shown(table, row, found))
         memory.keep()
         shutil.rmtree(run, ignore_errors=True)
         done += 1
     return done
 
 
-def shown(table: Table, run: Mapping[str, Any]) -> str:
+def shown(table: Table, row: Row, run: Mapping[str, Any]) -> str:
     """What a run measured, in the columns of its table."""
-    values = {name: run["results"].get(metric) for name, (metric, _) in table.columns.items()}
-    numbers = {name: value["mean"] if isinstance(value, dict) else value for name, value in values.items()}
-    return ", ".join(f"{name} {table.columns[name][1] * v:.1f}" for name, v in numbers.items() if v is not None)
+    cells = {name: measured(column, row, [run]) for name, column in table.columns.items()}
+    return ", ".join(f"{name} {cell}" for name, cell in cells.items() if cell)
 
 
 def wanted(table: Table, seeds: int, only: str, watch: Watch) -> list[tuple[Row, int]]:
-    """The runs whose rows are named, or all that can be run on this machine."""
-    found = [(row, seed) for row, seed in table.runs(seeds) if only.lower() in row.name.lower()]
+    """The runs of the row of that name, or of all whose names hold it; all that can be run here, if none is named."""
+    every = table.runs(seeds)
+    found = [(row, seed) for row, seed in every if row.name.lower() == only.lower()]
+    found = found or [(row, seed) for row, seed in every if only.lower() in row.name.lower()]
     if only and not found:
         raise ValueError(f"No row of {table.name} that is run has {only!r} in its name.")
     if torch.cuda.is_available() or not any(row.gpu for row, _ in found):
