@@ -38,7 +38,7 @@ def second_person(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
     folder = Path(settings.data).resolve()
     beside = folder.with_name(f"{folder.name}-second")
     if not beside.is_dir():
-        how = f"whymatch data prepare {folder.name} --annotation second --out {beside}"
+        how = f"whymatch data prepare {folder.name} --annotation second --from … --out {beside}"
         raise ValueError(f"There is no {beside}. Make it: {how}")
     others: dict[str, Any] = {pair.id: pair for pair in read_split(beside, "test", settings.task, settings.spans)}
     chosen = []
