@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -56,10 +55,15 @@ class Process(NamedTuple):
 
 @contextmanager
 def started(*arguments: str) -> Iterator[Process]:
-    """A process whose output is buffered as Python does, and which is ended if it hangs."""
+    """A process whose output is buffered as Python does, and which is ended if it hangs.
+
+    It can be interrupted even where the tests cannot: a shell has what runs in the background ignore that signal.
+    """
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     pipe = subprocess.PIPE
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen([*COMMAND, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, env=buffered) as popen:
+        signal.signal(signal.SIGINT, before)
         assert popen.stdin is not None
         assert popen.stdout is not None
         assert popen.stderr is not None
@@ -92,7 +96,6 @@ def test_pairs_are_answered_in_chunks_and_a_reader_that_leaves_ends_it_quietly()
 def test_an_interrupt_ends_it_in_one_line() -> None:
     with started("--pairs", "-") as process:
         answered(process)
-        time.sleep(1)  # it reads on; Python may miss a signal on the way there
         process.popen.send_signal(signal.SIGINT)
         assert process.end() == (130, b"whymatch: interrupted\n")
 
