@@ -11,7 +11,7 @@ from tests.reproduction.test_tables import TABLE, clone  # noqa: F401
 from whymatch.cli import main
 from whymatch.reproduction import sparsity, speed
 from whymatch.reproduction.records import keep, kept, origin
-from whymatch.reproduction.results import page
+from whymatch.reproduction.results import HEAD, page
 from whymatch.reproduction.tables import read_table
 from whymatch.transport.constraints import Constraint
 
@@ -95,14 +95,15 @@ def test_a_table_has_its_notes_and_speed_every_hardware(monkeypatch: pytest.Monk
     assert "**NVIDIA; bi-SRU**" in shown
     assert "(images/tradeoff.png)" in shown
     assert "constraints.png" not in shown
-    assert page([table], results, Path("docs/images"), "In short.\n").endswith(f"{shown[-20:]}\nIn short.\n")
+    framed = page([table], results, Path("docs/images"), "To begin with.\n", "In short.\n")
+    assert framed == f"{HEAD}\nTo begin with.\n{shown.removeprefix(HEAD)}\nIn short.\n"
 
 
 def test_the_page_in_the_manual_is_the_one_that_is_written_from_the_results() -> None:
     experiments, docs = (Path(__file__).parents[2] / name for name in ("experiments", "docs"))
     tables = [read_table(file) for file in sorted(experiments.glob("*.toml"))]
-    words = (experiments / "summary.md").read_text(encoding="utf-8")
-    shown = page(tables, experiments / "results", docs / "images", words)
+    words = [(experiments / name).read_text(encoding="utf-8") for name in ("introduction.md", "summary.md")]
+    shown = page(tables, experiments / "results", docs / "images", *words)
     assert shown == (docs / "results.md").read_text(encoding="utf-8")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 TABLES = Path("experiments")
 RESULTS = TABLES / "results"
+IN_A_CLONE = "Tables and figures are reproduced in a clone of the repository, which has experiments/."
 OUT = {
     "heatmap": Path("heatmap.png"),
     "tradeoff": Path("docs/images/tradeoff.png"),
@@ -39,10 +40,9 @@ def add_to(verbs: Any) -> None:
 def run(settings: argparse.Namespace) -> None:
     """Runs one thing; what is measured is kept in experiments/results, and docs/results.md is written anew."""
     files = {file.stem: file for file in sorted(TABLES.glob("*.toml"))}
-    clone = "Tables and figures are reproduced in a clone of the repository, which has experiments/."
     if settings.what not in (*OTHERS, *files):
         known = ", ".join([*OTHERS, *files])
-        raise ValueError(f"There is no {settings.what!r} to reproduce: {known}.{'' if files else f' {clone}'}")
+        raise ValueError(f"There is no {settings.what!r} to reproduce: {known}.{'' if files else f' {IN_A_CLONE}'}")
     if settings.what in OTHERS and (settings.rows or settings.seeds != 1 or settings.again):
         raise ValueError(f"--rows, --seeds and --again are for tables: {', '.join(files)}.")
     if settings.out is not None and settings.what not in OUT:
@@ -50,7 +50,7 @@ def run(settings: argparse.Namespace) -> None:
     if settings.model is not None and settings.what != "examples":
         raise ValueError("--model is for examples.")
     if not files and settings.what not in ("heatmap", "examples"):
-        raise ValueError(clone)
+        raise ValueError(IN_A_CLONE)
     settings.out = settings.out or OUT.get(settings.what)
     OTHERS.get(settings.what, table)(settings)
 
@@ -155,7 +155,7 @@ def write_page() -> None:
     out = Path("docs") / "results.md"
     out.parent.mkdir(exist_ok=True)
     tables = [read_table(file) for file in sorted(TABLES.glob("*.toml"))]
-    summary = TABLES / "summary.md"
-    words = summary.read_text(encoding="utf-8") if summary.is_file() else ""
-    out.write_text(page(tables, RESULTS, out.parent / "images", words), encoding="utf-8")
+    files = [TABLES / "introduction.md", TABLES / "summary.md"]
+    words = [file.read_text(encoding="utf-8") if file.is_file() else "" for file in files]
+    out.write_text(page(tables, RESULTS, out.parent / "images", *words), encoding="utf-8")
     print(f"Results: {out}")

@@ -40,7 +40,7 @@ class Schedule:
     """Steps from one checkpoint to the next; the end of an epoch always has one."""
     seed: int = 0
     rounds: int = 1
-    """How often to learn all of it (`run_rounds`): from the same start and in other orders; the mean is what counts."""
+    """How often to learn all of it, from one start in other orders: `run_rounds` leaves the mean of the weights."""
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch", "patience", "accumulate", "every", "rounds"):

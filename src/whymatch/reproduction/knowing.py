@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair
 from whymatch.evaluation.intervals import bootstrap
 from whymatch.learning.evaluate import Chosen, rationale_metrics
 from whymatch.learning.settings import Settings
-from whymatch.learning.tasks import marked, spans_in
+from whymatch.learning.tasks import marked
 from whymatch.matching.rules import Transport
 
 
@@ -25,9 +26,7 @@ def knowing_links(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
         left, right = marked(pair.left, pair.left_rationale), marked(pair.right, pair.right_rationale)
         cost = 1 - (left[:, None] + right[None, :]) / 2
         active = rule.active(cost[None], torch.tensor([cost.shape]))[0]
-        spans = active.any(dim=1), active.any(dim=0)
-        kept = [side.nonzero().flatten().tolist() for side in spans]
-        chosen.append(Chosen((kept[0], kept[1]), (spans[0].float().tolist(), spans[1].float().tolist())))
+        chosen.append(those(active.any(dim=1), active.any(dim=0)))
         links.append(int(active.sum()))
     found = {"active alignments": bootstrap(links)._asdict(), **rationale_metrics(pairs, chosen)}
     return {**found, "pairs": len(pairs)}
@@ -48,7 +47,11 @@ def second_person(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
             raise ValueError(f"{beside} does not have the pair {pair.id} of {folder}: prepare both from one source.")
         if other.left_rationale is None or other.right_rationale is None:
             raise ValueError(f"Nobody else was asked about the pair {pair.id}: {beside} has no marks of it.")
-        kept = spans_in(pair.left, other.left_rationale), spans_in(pair.right, other.right_rationale)
-        marks = marked(pair.left, other.left_rationale), marked(pair.right, other.right_rationale)
-        chosen.append(Chosen(kept, (marks[0].tolist(), marks[1].tolist())))
+        chosen.append(those(marked(pair.left, other.left_rationale), marked(pair.right, other.right_rationale)))
     return {**rationale_metrics(pairs, chosen), "pairs": len(pairs)}
+
+
+def those(left: Tensor, right: Tensor) -> Chosen:
+    """The spans of either side that are not 0, each chosen to the full."""
+    numbers = [side.nonzero().flatten().tolist() for side in (left, right)]
+    return Chosen((numbers[0], numbers[1]), (left.float().tolist(), right.float().tolist()))
