@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from whymatch.files import write_whole
+
 TABLES = Path("experiments")
 RESULTS = TABLES / "results"
 IN_A_CLONE = "Tables and figures are reproduced in a clone of the repository, which has experiments/."
@@ -99,7 +101,7 @@ def examples(settings: argparse.Namespace) -> None:
     """Figures 8 and 9."""
     from whymatch.reproduction.gallery import gallery
 
-    settings.out.write_text(gallery(prepared(settings), settings.model), encoding="utf-8")
+    write_whole(settings.out, gallery(prepared(settings), settings.model))
     print(f"Examples: {settings.out}. They quote the data sets: mind their licences before you pass it on.")
 
 
@@ -157,5 +159,5 @@ def write_page() -> None:
     tables = [read_table(file) for file in sorted(TABLES.glob("*.toml"))]
     files = [TABLES / "introduction.md", TABLES / "summary.md"]
     words = [file.read_text(encoding="utf-8") if file.is_file() else "" for file in files]
-    out.write_text(page(tables, RESULTS, out.parent / "images", *words), encoding="utf-8")
+    write_whole(out, page(tables, RESULTS, out.parent / "images", *words))
     print(f"Results: {out}")

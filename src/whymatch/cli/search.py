@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from whymatch.cli.align import parse
 from whymatch.cli.complaints import complain
 from whymatch.cli.reading import read_text
+from whymatch.files import write_whole
 
 if TYPE_CHECKING:
     from whymatch.search.results import Explanation, Results
@@ -66,7 +67,7 @@ def run(settings: argparse.Namespace) -> int:
             run_lines.append(found.to_trec(name))
         show(found, name, settings)
     if settings.trec:
-        settings.trec.write_text("".join(run_lines), encoding="utf-8")
+        write_whole(settings.trec, "".join(run_lines))
     return 2 if bad else 0
 
 
@@ -85,7 +86,7 @@ def queries(settings: argparse.Namespace) -> Iterator[tuple[object, str, Any]]:
 def show(found: "Results", name: str, settings: argparse.Namespace) -> None:
     """Prints what was found for one query, and writes its page."""
     if settings.html:
-        settings.html.write_text(found.to_html(), encoding="utf-8")
+        write_whole(settings.html, found.to_html())
     why = found.explain(*map(which, settings.explain)) if settings.explain else None
     if settings.json:
         values = {"id": name, **found.to_dict(), **({} if why is None else {"explanation": why.to_dict()})}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whymatch.cli.addresses import add_address, who
+from whymatch.files import check_new, write_whole
 
 if TYPE_CHECKING:
     from whymatch.study.answers import Answers
@@ -73,7 +74,6 @@ def run_create(settings: argparse.Namespace) -> None:
         out = Path(last)
         if not names or ":" in last or last == "balanced" or (out.is_dir() and any(out.iterdir())):
             raise ValueError(f"Name the folder to write last, and the models before it; {last!r} is no new folder.")
-    from whymatch.datasets.files import check_new
     from whymatch.study.creating import create, draw, read_pairs
     from whymatch.study.models import compared
     from whymatch.text.spans import splitter
@@ -111,7 +111,7 @@ def run_report(settings: argparse.Namespace) -> None:
     if settings.html:
         from whymatch.show.ratings import page
 
-        settings.html.write_text(page(found), encoding="utf-8")
+        write_whole(settings.html, page(found))
     if settings.figure:
         draw_figure(found, settings.figure)
     if settings.json:

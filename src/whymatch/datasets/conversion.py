@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from whymatch.datasets.files import new_folder, write_lines
+from whymatch.datasets.files import write_lines
+from whymatch.files import whole_folder, write_whole
 
 Row: TypeAlias = dict[str, Any]
 Progress: TypeAlias = Callable[[int, str], None]
@@ -27,7 +28,7 @@ def run(conversion: Conversion, out: Path | None, progress: Progress) -> dict[st
             for _ in passing(conversion, split, progress):
                 pass
         return conversion.statistics()
-    with new_folder(out) as draft:
+    with whole_folder(out) as draft:
         return write(conversion, draft, progress)
 
 
@@ -37,7 +38,7 @@ def write(conversion: Conversion, folder: Path, progress: Progress) -> dict[str,
         write_lines(folder / f"{split}.jsonl", passing(conversion, split, progress))
     statistics = conversion.statistics()
     text = json.dumps(statistics, indent=2, ensure_ascii=False) + "\n"
-    (folder / "statistics.json").write_text(text, encoding="utf-8")
+    write_whole(folder / "statistics.json", text)
     return statistics
 
 

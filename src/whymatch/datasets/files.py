@@ -3,12 +3,13 @@
 import codecs
 import gzip
 import json
-import shutil
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
+
+from whymatch.files import whole_file
 
 MEGABYTE = 10**6
 BAD_ROW = (KeyError, TypeError, AttributeError, ValueError, OSError, RecursionError)
@@ -49,30 +50,9 @@ def numbered(file: Path) -> Iterator[tuple[int, str]]:
             yield number, text
 
 
-def check_new(folder: Path) -> None:
-    """Raises if there is anything where a folder is to be written."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(f"{folder} is there already. Name a new or an empty folder.")
-
-
-@contextmanager
-def new_folder(folder: Path) -> Iterator[Path]:
-    """A draft to write into, which becomes the folder when all went well."""
-    check_new(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = folder.with_name(f".{folder.name}.draft")
-    shutil.rmtree(draft, ignore_errors=True)
-    draft.mkdir()
-    try:
-        yield draft
-        draft.rename(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-
-
 def write_lines(file: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """JSON lines."""
-    with file.open("w", encoding="utf-8") as out:
+    """Writes JSON lines, whole or not at all."""
+    with whole_file(file) as draft, draft.open("w", encoding="utf-8", newline="\n") as out:
         out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whymatch.learning.files import read_json, write_whole
+from whymatch.files import read_json, write_whole
 from whymatch.show.words import IN_CONTEXT, in_words
 from whymatch.text.encoders.models import MINILM
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,28 +11,24 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
+from whymatch.files import whole_folder
+
 KEEP = 2  # the last one, and one before it in case the last is damaged
 
 
 def save_checkpoint(folder: Path, step: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any]) -> Path:
-    """Writes one checkpoint into a folder of its own, by a rename: a crash leaves all of it or nothing."""
-    folder.mkdir(parents=True, exist_ok=True)
-    target, draft = folder / f"step-{step:09d}", folder / ".draft"
-    shutil.rmtree(draft, ignore_errors=True)
-    draft.mkdir()
-    try:
-        data = save({name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()})
-        record = {"step": step, "state": dict(state)}
-        (draft / "tensors.safetensors").write_bytes(data)
-        (draft / "state.json").write_text(json.dumps({**record, "sha256": digest(data, record)}, allow_nan=False))
-        for file in draft.iterdir():
-            with file.open("rb") as written:
-                os.fsync(written.fileno())
-    except OSError as error:
+    """Writes one checkpoint into a folder of its own: a crash leaves all of it or nothing."""
+    target = folder / f"step-{step:09d}"
+    for draft in folder.glob(".step-*.draft"):  # of a run that was killed
         shutil.rmtree(draft, ignore_errors=True)
+    data = save({name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()})
+    record = {"step": step, "state": dict(state)}
+    try:
+        with whole_folder(target, replace=True) as draft:
+            (draft / "tensors.safetensors").write_bytes(data)
+            (draft / "state.json").write_text(json.dumps({**record, "sha256": digest(data, record)}, allow_nan=False))
+    except OSError as error:
         raise OSError(error.errno, f"{error.strerror}; the last checkpoint is kept", str(target)) from None
-    shutil.rmtree(target, ignore_errors=True)
-    draft.rename(target)
     for old in sorted(folder.glob("step-*"))[:-KEEP]:
         shutil.rmtree(old)
     return target

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from whymatch.learning.files import write_whole
+from whymatch.files import write_whole
 
 
 class Journal:

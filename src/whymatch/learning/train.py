@@ -17,7 +17,7 @@ from whymatch.datasets.records import Pair, Query
 from whymatch.learning.building import build, check_parts, texts_of
 from whymatch.learning.card import write_card
 from whymatch.learning.evaluate import choose_thresholds, classify_score, evaluate
-from whymatch.learning.files import read_json, write_whole
+from whymatch.files import read_json, write_whole
 from whymatch.learning.fit import Fitting, Progress
 from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes

@@ -6,6 +6,7 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+from whymatch.files import write_whole
 from whymatch.text.document import Document
 from whymatch.text.spans import Span, token_ranges
 from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
@@ -256,7 +257,7 @@ class Alignment:
 
         text = page(self.picture(zoom=zoom))
         if file is not None:
-            Path(file).write_text(text, encoding="utf-8")
+            write_whole(file, text)
         return text
 
     def to_figure(self, file: str | Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from whymatch.learning.files import read_json, write_whole
+from whymatch.files import read_json, write_whole
 
 
 def slug(name: str) -> str:

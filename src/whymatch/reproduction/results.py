@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from whymatch.learning.files import read_json
+from whymatch.files import read_json
 from whymatch.reproduction import sparsity, speed, statistics
 from whymatch.reproduction.records import kept, origin
 from whymatch.reproduction.tables import Row, Table, place

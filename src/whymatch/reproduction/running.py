@@ -14,7 +14,7 @@ import torch
 from whymatch.datasets.folders import read_split
 from whymatch.learning.building import build
 from whymatch.learning.evaluate import choose_thresholds, evaluate
-from whymatch.learning.files import read_json
+from whymatch.files import read_json
 from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings

@@ -9,7 +9,7 @@ from whymatch.datasets.catalog import NAMES
 from whymatch.datasets.eraser import is_eraser
 from whymatch.datasets.prepare import prepare
 from whymatch.datasets.statistics import OFFICIAL, PAPER, flat, shown
-from whymatch.learning.files import read_json
+from whymatch.files import read_json
 from whymatch.reproduction.records import keep, origin, slug
 
 RANKED = tuple(PAPER["stackexchange"])

@@ -19,6 +19,8 @@ from warnings import catch_warnings, filterwarnings
 import pyarrow as pa
 from pyarrow import parquet
 
+from whymatch.files import whole_file
+
 LEAST, MOST = 256, 10_000  # rows in a part, and parts
 
 
@@ -140,10 +142,9 @@ class Actor:
 def write(table: pa.Table, complaints: Sequence[str], out: Path) -> None:
     """A file that is there whole or not at all; what was wrong with rows stands in it too."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    scratch = out.with_suffix(f".{os.getpid()}.tmp")
     about = {**(table.schema.metadata or {}), b"complaints": json.dumps([*complaints]).encode()}
-    parquet.write_table(table.replace_schema_metadata(about), scratch, compression="zstd")
-    scratch.replace(out)
+    with whole_file(out) as draft:
+        parquet.write_table(table.replace_schema_metadata(about), draft, compression="zstd")
 
 
 def recorded(out: Path) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from matplotlib.patches import FancyBboxPatch, Patch, PathPatch
 from matplotlib.path import Path as Curve
 from matplotlib.textpath import TextToPath
 
+from whymatch.files import whole_file
 from whymatch.show.words import plain
 
 ABREAST = 6  # heat maps in a row
@@ -195,4 +196,5 @@ def save(figure: Figure, file: Path) -> None:
     kind = file.suffix.lstrip(".").lower() or "png"
     if kind not in ("svg", "pdf", "png"):
         raise ValueError(f"A figure's name ends with .svg, .pdf or .png, got {file.name}.")
-    figure.savefig(file, dpi=150, format=kind)
+    with whole_file(file) as draft:
+        figure.savefig(draft, dpi=150, format=kind)

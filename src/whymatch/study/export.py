@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from whymatch.datasets.eraser import SENTENCES
-from whymatch.datasets.files import new_folder, write_lines
+from whymatch.datasets.files import write_lines
+from whymatch.files import whole_folder
 from whymatch.datasets.records import Pair
 from whymatch.datasets.splits import components, split_whole
 from whymatch.study.answers import Answer
@@ -30,7 +31,7 @@ def export(
         raise ValueError(f"No link was judged by {least} or more people: there is nothing to export.")
     rows = {number: row(study.pairs[number], links, study.spans, label) for number, links in reasons.items()}
     splits = divide(study.pairs, [*rows], seed)
-    with new_folder(folder) as draft:
+    with whole_folder(folder) as draft:
         for split, numbers in splits.items():
             write_lines(draft / f"{split}.jsonl", (rows[number] for number in numbers))
         write_lines(draft / "docs.jsonl", (text for number in rows for text in texts(study.pairs[number], study.spans)))

@@ -9,9 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from whymatch.datasets.files import check_new
 from whymatch.datasets.records import Pair
-from whymatch.learning.files import write_whole
+from whymatch.files import check_new, write_whole
 from whymatch.text.document import Document
 from whymatch.text.spans import Span
 

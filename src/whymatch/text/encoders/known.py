@@ -1,7 +1,6 @@
 """Vectors that were computed before, in memory and in a file."""
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from whymatch.files import whole_file
 from whymatch.text.spans import Span
 
 MOST = 2**21  # vectors that are kept: 3 GB for MiniLM
@@ -35,7 +35,7 @@ class Known:
             self.kept += len(vectors)
 
     def write(self, file: Path) -> None:
-        """Everything into one file, by a rename."""
+        """Everything into one file, whole or not at all."""
         texts = json.dumps([text for text, _, _ in self]).encode()
         tensors = {
             "texts": torch.frombuffer(bytearray(texts), dtype=torch.uint8),
@@ -44,9 +44,8 @@ class Known:
             "vectors": torch.cat([torch.zeros(0), *(vectors for _, _, vectors in self if len(vectors))]),
         }
         file.parent.mkdir(parents=True, exist_ok=True)
-        draft = file.with_name(f".{file.name}.{os.getpid()}")  # tables may be run side by side
-        save_file(tensors, draft)
-        draft.replace(file)
+        with whole_file(file) as draft:
+            save_file(tensors, draft)
 
     @classmethod
     def read(cls, file: Path) -> "Known":

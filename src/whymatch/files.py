@@ -1,0 +1,104 @@
+"""Files and folders written whole or not at all, and file names from data kept inside their folder."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+
+@contextmanager
+def whole_file(file: str | Path) -> Iterator[Path]:
+    """Yields the path of a draft to write; when the block ends, the draft is renamed to `file`.
+
+    A crash, a full disk or an exception leaves `file` as it was before. The draft is on disk before the rename, so
+    that a power cut cannot leave an empty file. Devices and pipes, which cannot be replaced, are written directly.
+
+    Raises:
+        OSError: naming `file`, whatever went wrong with the draft.
+    """
+    target = Path(os.path.realpath(file))
+    if target.exists() and not target.is_file() and not target.is_dir():
+        yield target
+        return
+    draft = target.with_name(f".{target.name[:200]}.{uuid4().hex[:12]}.draft")
+    try:
+        yield draft
+        _flush(draft)
+        if target.is_file():
+            shutil.copymode(target, draft)
+        draft.replace(target)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(file)) from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_whole(file: str | Path, content: str | bytes) -> None:
+    """Writes text (as UTF-8, line breaks unchanged) or bytes into `file`, whole or not at all."""
+    with whole_file(file) as draft:
+        draft.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+@contextmanager
+def whole_folder(folder: Path, *, replace: bool = False) -> Iterator[Path]:
+    """Yields a draft folder to write into; when the block ends, the draft is renamed to `folder`.
+
+    Raises:
+        ValueError: if `folder` holds anything already, unless `replace` is set.
+        OSError: naming `folder`, if the draft cannot be written.
+    """
+    if not replace:
+        check_new(folder)
+    draft = folder.with_name(f".{folder.name[:200]}.{uuid4().hex[:12]}.draft")
+    try:
+        draft.mkdir(parents=True)
+        yield draft
+        for file in draft.rglob("*"):
+            if file.is_file():
+                _flush(file)
+        if replace:
+            shutil.rmtree(folder, ignore_errors=True)
+        draft.rename(folder)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(folder)) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def check_new(folder: Path) -> None:
+    """Raises ValueError if there is anything where a folder is to be written."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ValueError(f"{folder} is there already. Name a new or an empty folder.")
+
+
+def read_json(file: Path) -> Any:
+    """The value that a JSON file holds; None where there is no file, or none that can be read."""
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def inside(folder: Path, name: str) -> Path:
+    """The path of a file whose name comes from data, which must stay in `folder`, symbolic links resolved.
+
+    Raises:
+        ValueError: if the name leads out of the folder.
+    """
+    try:
+        base, path = folder.resolve(), (folder / name).resolve()
+    except (OSError, ValueError, RuntimeError, TypeError) as error:  # a zero byte, a loop of links, no string
+        raise ValueError(f"{name!r:.80} is no name of a file: {error}") from None
+    if not path.is_relative_to(base):
+        raise ValueError(f"{name!r:.80} leads out of {folder}. Files named by data must lie inside their folder.")
+    return path
+
+
+def _flush(file: Path) -> None:
+    """Waits until what was written to a file is on disk."""
+    with file.open("rb") as written:
+        os.fsync(written.fileno())
