@@ -12,9 +12,14 @@ from whymatch.files import inside, whole_file, whole_folder, write_whole
 def test_a_file_is_replaced_only_when_all_of_it_is_written(tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     write_whole(file, "before")
-    with pytest.raises(OSError, match=r"page\.html") as caught, whole_file(file) as draft:
-        draft.write_text("half")
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(draft))
+
+    def fill_the_disk() -> None:
+        with whole_file(file) as draft:
+            draft.write_text("half")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OSError, match=r"page\.html") as caught:
+        fill_the_disk()
     assert caught.value.errno == errno.ENOSPC
     assert caught.value.filename == str(file)
     assert file.read_text() == "before"
@@ -47,9 +52,14 @@ def test_a_link_stays_a_link_and_permissions_stay_as_they_were(tmp_path: Path) -
 
 def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    with pytest.raises(RuntimeError), whole_folder(folder) as draft:
-        (draft / "train.jsonl").write_text("{}")
-        raise RuntimeError
+
+    def crash() -> None:
+        with whole_folder(folder) as draft:
+            (draft / "train.jsonl").write_text("{}")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        crash()
     assert not [*tmp_path.iterdir()]
     with whole_folder(folder) as draft:
         (draft / "train.jsonl").write_text("{}")

@@ -21,20 +21,19 @@ def whole_file(file: str | Path) -> Iterator[Path]:
         OSError: naming `file`, whatever went wrong with the draft.
     """
     target = Path(os.path.realpath(file))
-    if target.exists() and not target.is_file() and not target.is_dir():
-        yield target
-        return
-    draft = target.with_name(f".{target.name[:200]}.{uuid4().hex[:12]}.draft")
-    try:
-        yield draft
-        _flush(draft)
-        if target.is_file():
-            shutil.copymode(target, draft)
-        draft.replace(target)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), str(file)) from error
-    finally:
-        draft.unlink(missing_ok=True)
+    special = target.exists() and not target.is_file() and not target.is_dir()
+    draft = target if special else target.with_name(f".{target.name[:200]}.{uuid4().hex[:12]}.draft")
+    with _errors_name(file):
+        try:
+            yield draft
+            if not special:
+                _flush(draft)
+                if target.is_file():
+                    shutil.copymode(target, draft)
+                draft.replace(target)
+        finally:
+            if not special:
+                draft.unlink(missing_ok=True)
 
 
 def write_whole(file: str | Path, content: str | bytes) -> None:
@@ -54,19 +53,18 @@ def whole_folder(folder: Path, *, replace: bool = False) -> Iterator[Path]:
     if not replace:
         check_new(folder)
     draft = folder.with_name(f".{folder.name[:200]}.{uuid4().hex[:12]}.draft")
-    try:
-        draft.mkdir(parents=True)
-        yield draft
-        for file in draft.rglob("*"):
-            if file.is_file():
-                _flush(file)
-        if replace:
-            shutil.rmtree(folder, ignore_errors=True)
-        draft.rename(folder)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), str(folder)) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+    with _errors_name(folder):
+        try:
+            draft.mkdir(parents=True)
+            yield draft
+            for file in draft.rglob("*"):
+                if file.is_file():
+                    _flush(file)
+            if replace:
+                shutil.rmtree(folder, ignore_errors=True)
+            draft.rename(folder)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
 
 
 def check_new(folder: Path) -> None:
@@ -96,6 +94,15 @@ def inside(folder: Path, name: str) -> Path:
     if not path.is_relative_to(base):
         raise ValueError(f"{name!r:.80} leads out of {folder}. Files named by data must lie inside their folder.")
     return path
+
+
+@contextmanager
+def _errors_name(path: str | Path) -> Iterator[None]:
+    """Raises every OSError again with the path that a user knows: errors of `write` name no file at all."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
 
 def _flush(file: Path) -> None:

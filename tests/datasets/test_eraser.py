@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from whymatch.datasets.eraser import read_eraser
+from whymatch.datasets.prepare import prepare
 
 DOCUMENT = "The cat sat .\n\nIt was cold .\nThe dog ran away .\n"
 
@@ -44,6 +45,33 @@ def test_a_row_is_a_pair_of_question_and_answer_with_sentences(tmp_path: Path, z
     assert pair.right_rationale is not None
     assert [pair.right.text[a:b] for a, b in pair.right_rationale] == ["The dog ran away ."]
     assert pair.left_rationale is None
+
+
+@pytest.mark.parametrize("name", ["../secret", "../../secret", "a/../../secret", "absolute", "link", "folder/secret"])
+@pytest.mark.parametrize("place", ["docids", "evidence", "annotation_id"])
+def test_a_row_cannot_name_a_file_outside_docs(tmp_path: Path, name: str, place: str) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (tmp_path / "secret").write_text("The secret .\n")
+    (data / "secret").write_text("The secret .\n")
+    if name == "absolute":
+        name = str(tmp_path / "secret")
+    evidence = {"docid": name, "start_token": 0, "end_token": 1, "text": "The"}
+    changes: dict[str, Any] = {
+        "docids": {"docids": [name], "evidences": []},
+        "evidence": {"evidences": [[evidence]]},
+        "annotation_id": {"evidences": [], "annotation_id": f"{name}:0:1"},
+    }[place]
+    write(data, [row(**changes)])
+    (data / "docs" / "link").symlink_to(tmp_path / "secret")
+    (data / "docs" / "folder").symlink_to(tmp_path)
+    with pytest.raises(ValueError, match=r"test\.jsonl, line 1: .* leads out of"):
+        list(read_eraser(data, "test"))
+    for split in ("train", "val"):
+        (data / f"{split}.jsonl").write_bytes((data / "test.jsonl").read_bytes())
+    with pytest.raises(ValueError, match="leads out of"):
+        prepare("eraser", [data], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_several_documents_are_one_text(tmp_path: Path) -> None:

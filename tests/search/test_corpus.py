@@ -128,3 +128,21 @@ def test_a_damaged_parquet_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "c.parquet").write_bytes(b"PAR1 and nothing else")
     (row,) = Corpus(tmp_path / "c.parquet")
     assert "not Parquet" in str(row.error)
+
+
+@pytest.mark.parametrize("name", ["link.txt", "link.jsonl", "folder/secret.txt"])
+def test_a_link_that_leads_out_of_the_folder_is_a_bad_row(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "here.txt").write_text("A text.")
+    (tmp_path / "secret.txt").write_text("A secret.")
+    (tmp_path / "secret.jsonl").write_text('{"id": "s", "text": "A secret."}')
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).symlink_to(tmp_path / f"secret{Path(name).suffix}")
+    good, bad = [*Corpus(folder)]
+    if good.error is not None:
+        good, bad = bad, good
+    assert (good.id, good.text) == ("here.txt", "A text.")
+    assert bad.text == ""
+    assert "leads out of" in str(bad.error)
+    assert [row.text for row in Corpus(tmp_path / "corpus" / "here.txt")] == ["A text."]

@@ -10,6 +10,7 @@ from typing import Any
 from whymatch.datasets.files import at, find, numbered
 from whymatch.datasets.jsonl import rows
 from whymatch.datasets.records import Pair
+from whymatch.files import inside
 from whymatch.text.document import Document, document, joined
 from whymatch.text.spans import Span, Splitter, lines
 
@@ -106,7 +107,10 @@ def read_document(folder: Path, name: str) -> str:
     """The text of one document, from its own file or from `docs.jsonl`."""
     every = collected(folder)
     if every is None:
-        return (folder / "docs" / name).read_text(encoding="utf-8")
+        file = inside(folder / "docs", name)
+        if not file.is_file():
+            raise ValueError(f"docs has no document {name!r:.80}")
+        return file.read_text(encoding="utf-8")
     if name not in every:
         raise ValueError(f"docs.jsonl has no document {name}")
     return every[name]

@@ -14,10 +14,10 @@ import torch
 
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
+from whymatch.files import read_json, write_whole
 from whymatch.learning.building import build, check_parts, texts_of
 from whymatch.learning.card import write_card
 from whymatch.learning.evaluate import choose_thresholds, classify_score, evaluate
-from whymatch.files import read_json, write_whole
 from whymatch.learning.fit import Fitting, Progress
 from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 
 from whymatch.datasets.folders import read_split
+from whymatch.files import read_json
 from whymatch.learning.building import build
 from whymatch.learning.evaluate import choose_thresholds, evaluate
-from whymatch.files import read_json
 from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings

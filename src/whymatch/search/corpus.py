@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from whymatch.datasets.corpora import titled
 from whymatch.datasets.files import MEGABYTE, decoded, lines, opened
+from whymatch.files import inside
 from whymatch.text.document import Document
 from whymatch.text.spans import is_blank
 
@@ -57,8 +58,8 @@ class Corpus:
         if not self.path.exists():
             raise ValueError(f"There is no {self.path}. Give JSON lines, CSV, Parquet or a folder of text files.")
         if self.path.is_dir():
-            inside = sorted(path for path in self.path.rglob("*") if path.is_file())
-            found = [path for path in inside if not hidden(path.relative_to(self.path)) and self.reader(path)]
+            every = sorted(path for path in self.path.rglob("*") if path.is_file())
+            found = [path for path in every if not hidden(path.relative_to(self.path)) and self.reader(path)]
         else:
             found = [self.path] if self.reader(self.path) else []
         if not found:
@@ -88,9 +89,7 @@ class Corpus:
         first: dict[str, Place] = {}
         before = 0
         for file in self.files():
-            reader = self.reader(file)
-            assert reader is not None
-            for row in reader(file, before):
+            for row in self.rows(file, before):
                 if row.error is None and row.id in first:
                     error = ValueError(f"the id {row.id!r:.60} came before, in {first[row.id]}.")
                     yield row._replace(error=error)
@@ -99,6 +98,18 @@ class Corpus:
                         first[row.id] = row.place
                     yield row
             before += file.stat().st_size
+
+    def rows(self, file: Path, before: int) -> Iterator[Row]:
+        """The documents and bad rows of one of the `files`; a link that leads out of the folder is a bad row."""
+        reader = self.reader(file)
+        assert reader is not None
+        try:
+            if self.path.is_dir():
+                inside(self.path, file.relative_to(self.path).as_posix())
+        except ValueError as error:
+            yield bad(Place(file, None, before), error)
+            return
+        yield from reader(file, before)
 
     def read_text(self, file: Path, before: int) -> Iterator[Row]:
         """A file is a document, its path in the folder is the id."""

@@ -63,9 +63,7 @@ class Encoder:
 
     def read(self, some: Slice) -> Iterator[Row]:
         file = Path(some.file)
-        reader = self.corpus.reader(file)
-        assert reader is not None
-        for row in islice(reader(file, 0), some.first, some.last):
+        for row in islice(self.corpus.rows(file, 0), some.first, some.last):
             before = self.doubled.get(row.id, str(row.place))
             error = None if before == str(row.place) else ValueError(f"the id {row.id!r:.60} came before, in {before}.")
             yield row if row.error or not error else row._replace(error=error)
@@ -77,13 +75,11 @@ def surveyed(corpus: Corpus) -> tuple[list[tuple[Path, int]], dict[str, str]]:
     first: dict[str, str] = {}
     doubled: dict[str, str] = {}
     for file in corpus.files():
-        reader = corpus.reader(file)
-        assert reader is not None
-        if reader == corpus.read_text:  # one text, whose id is its path
+        if corpus.reader(file) == corpus.read_text:  # one text, whose id is its path
             counts.append((file, 1))
             continue
         rows = 0
-        for row in reader(file, 0):
+        for row in corpus.rows(file, 0):
             rows += 1
             if row.error is None and first.setdefault(row.id, str(row.place)) != str(row.place):
                 doubled[row.id] = first[row.id]
