@@ -2,11 +2,13 @@
 
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from whymatch.files import inside, whole_file, whole_folder, write_whole
+from whymatch.files import check_new, held, inside, whole_file, whole_folder, write_whole
 
 
 def test_a_file_is_replaced_only_when_all_of_it_is_written(tmp_path: Path) -> None:
@@ -95,3 +97,18 @@ def test_names_inside_the_folder_are_found_through_links_that_stay_there(tmp_pat
     (tmp_path / "elsewhere").symlink_to(folder)
     assert inside(folder, "link/text").read_text() == "here"
     assert inside(tmp_path / "elsewhere", "a/../a/text").read_text() == "here"
+
+
+def test_a_folder_that_another_process_writes_to_is_refused_and_free_again_when_it_dies(tmp_path: Path) -> None:
+    program = "import sys; from pathlib import Path; from whymatch.files import held\n"
+    program += "with held(Path(sys.argv[1])):\n    print('held', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        with pytest.raises(ValueError, match=rf"Process {other.pid} on .* is writing to"), held(tmp_path):
+            pass
+        other.kill()
+    with held(tmp_path), pytest.raises(ValueError, match=f"Process {os.getpid()} "), held(tmp_path):
+        pass
+    check_new(tmp_path)

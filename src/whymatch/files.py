@@ -6,8 +6,11 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 from uuid import uuid4
+
+_LOCK_FILES = (".lock", ".writer.json")
 
 
 @contextmanager
@@ -67,10 +70,34 @@ def whole_folder(folder: Path, *, replace: bool = False) -> Iterator[Path]:
             shutil.rmtree(draft, ignore_errors=True)
 
 
-def check_new(folder: Path) -> None:
+def check_new(folder: Path, advice: str = "Name a new or an empty folder.") -> None:
     """Raises ValueError if there is anything where a folder is to be written."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(f"{folder} is there already. Name a new or an empty folder.")
+    if folder.exists() and (not folder.is_dir() or any(file.name not in _LOCK_FILES for file in folder.iterdir())):
+        raise ValueError(f"{folder} is there already. {advice}")
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keeps other processes from writing into a folder that this block writes into.
+
+    Raises:
+        ValueError: naming the process that holds the folder.
+    """
+    from filelock import FileLock, Timeout
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lock, holder = (folder / name for name in _LOCK_FILES)
+    try:
+        with FileLock(lock, timeout=0):
+            write_whole(holder, json.dumps({"process": os.getpid(), "host": gethostname()}))
+            yield
+            holder.unlink(missing_ok=True)
+    except Timeout:
+        other = read_json(holder) or {"process": "of another user", "host": "this machine or another"}
+        process, host = other["process"], other["host"]
+        raise ValueError(
+            f"Process {process} on {host} is writing to {folder}. Wait until it ends, or use another folder."
+        ) from None
 
 
 def read_json(file: Path) -> Any:

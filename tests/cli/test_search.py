@@ -1,14 +1,17 @@
 """`whymatch index`, `search` and `duplicates` as a user runs them."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import torch
+from pyarrow import parquet
 
 import whymatch as wm
 from tests.cli.running import Ran, at_a_terminal, refused, strict
@@ -55,6 +58,47 @@ def test_indexing_says_what_it_did_and_goes_on_where_it_was(run: Callable[..., R
     nobody = run("index", tmp_path / "out", "--delete", "nobody")
     assert nobody.status == 2
     assert "there is no document 'nobody' in" in nobody.err
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "second table", "parquet"])
+def test_columns_are_checked_before_a_model_is_loaded(
+    kind: str, run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    if kind == "jsonl":
+        (corpus / "a.jsonl").write_text('{"id": "x", "body": "A text."}\n' * 3)
+    elif kind == "parquet":
+        parquet.write_table(pa.table({"id": ["x"], "body": ["A text."]}), corpus / "a.parquet")
+    else:
+        (corpus / "b.csv").write_text("id,body\nx,A text.\n")
+    if kind == "second table":
+        (corpus / "a.csv").write_text("id,text\nx,A text.\n")
+    monkeypatch.setattr("whymatch.cli.index.matcher", lambda *given: pytest.fail("a model was loaded"))
+    message = refused(run("index", corpus, tmp_path / "out"))
+    assert "text" in message
+    assert "body" in message
+    assert "--text NAME" in message
+
+
+def test_without_a_terminal_lines_say_how_far_it_is(
+    run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whymatch.cli.watching.SECONDS_BETWEEN_LINES", 0.0)
+    ran = run("index", written(tmp_path), tmp_path / "out")
+    assert re.search(r"^indexing: 100%, \d+\.\d documents/s$", ran.err, re.MULTILINE)
+
+
+def test_after_an_interrupt_indexing_says_how_to_go_on(
+    run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*given: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("whymatch.search.building.write", interrupted)
+    ran = run("index", written(tmp_path), tmp_path / "out")
+    assert ran.status == 130
+    assert "Start the same command again to go on." in ran.err
 
 
 def test_bad_rows_are_reported_and_the_exit_status_says_so(run: Callable[..., Ran], tmp_path: Path) -> None:

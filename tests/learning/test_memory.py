@@ -1,4 +1,4 @@
-"""Vectors are shared by runs with the same model, and those of the bundled one outlast a process."""
+"""Vectors are shared by runs with the same model, and outlast a process."""
 
 from pathlib import Path
 
@@ -13,7 +13,6 @@ from whymatch.text.encoders.projected import Projected
 from whymatch.text.spans import words
 
 BUNDLED = Settings("classify", "data")
-OTHER = Settings("classify", "data", encoder=EncoderSettings(model="somewhere"))
 
 
 def encoded(memory: Memory, settings: Settings, text: str) -> tuple[torch.Tensor, list[str]]:
@@ -37,9 +36,14 @@ def test_processes_side_by_side_lose_nothing_of_each_other(tmp_path: Path) -> No
         assert torch.equal(vectors, encoded(Memory(), BUNDLED, text)[0])
 
 
-def test_only_the_bundled_model_lasts(tmp_path: Path) -> None:
-    memory = Memory(tmp_path)
-    assert encoded(memory, OTHER, "a b")[1] == ["a b"]
-    assert not encoded(memory, OTHER, "a b")[1]
-    assert encoded(Memory(tmp_path), OTHER, "a b")[1] == ["a b"]
-    assert not list(tmp_path.iterdir())
+def test_vectors_of_a_model_whose_files_have_changed_are_not_used(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "config.json").write_text("{}")
+    settings = Settings("classify", "data", encoder=EncoderSettings(model=str(model)))
+    vectors = tmp_path / "vectors"
+    assert encoded(Memory(vectors), settings, "a b")[1] == ["a b"]
+    assert not encoded(Memory(vectors), settings, "a b")[1]
+    (model / "config.json").write_text("{ }")
+    assert encoded(Memory(vectors), settings, "a b")[1] == ["a b"]
+    assert encoded(Memory(vectors), BUNDLED, "a b")[1] == ["a b"]

@@ -49,5 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain("There is not enough memory for these texts. Use larger spans, or cut the texts.")
         return 2
     except KeyboardInterrupt:
-        complain("interrupted")
-        return 130
+        complain(
+            f"interrupted. {settings.after_interrupt(settings)}" if "after_interrupt" in settings else "interrupted"
+        )
+        return 130  # as shells have it

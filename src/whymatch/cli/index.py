@@ -31,7 +31,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--limit", type=int, default=2000, help="spans in a text (default: 2000)")
     parser.add_argument("--ray", metavar="ADDRESS", help="encode on a Ray cluster; local: on all of this machine")
     parser.add_argument("--encoding", default="utf-8", help="of the files (default: utf-8)")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, after_interrupt=advice)
 
 
 def run(settings: argparse.Namespace) -> int:
@@ -49,7 +49,8 @@ def run(settings: argparse.Namespace) -> int:
     from whymatch.search.index import Index
 
     corpus = Corpus(settings.corpus, settings.id, settings.text, settings.encoding, settings.max_mb)
-    size = corpus.size  # refused before a model is read
+    size = corpus.size
+    corpus.check()  # before a model is loaded
     index = Index.create(settings.out, matcher(settings.model))
     index.aligner.limit = settings.limit
 
@@ -68,6 +69,11 @@ def run(settings: argparse.Namespace) -> int:
     if settings.prune and report.bad:
         complain("nothing was pruned: a row that could not be read may be a document that is there.")
     return told(report, index, settings.out)
+
+
+def advice(settings: argparse.Namespace) -> str:
+    """How to go on after an interrupt."""
+    return f"Documents that are in {settings.out} are kept. Start the same command again to go on."
 
 
 def on_ray(settings: argparse.Namespace, index: "Index", corpus: "Corpus") -> "Report":

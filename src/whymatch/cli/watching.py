@@ -1,7 +1,8 @@
-"""Progress bars on standard error, where a person is watching; nothing in a pipe, and nothing without rich."""
+"""Progress on standard error: a bar at a terminal, and a line now and then in a log file or a pipe."""
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -11,21 +12,22 @@ if TYPE_CHECKING:
     from whymatch.learning.train import Watch
 
 
+SECONDS_BETWEEN_LINES = 30.0
+
+
 def watched() -> bool:
-    """Whether a person sees standard error, and can be shown a bar; of several processes the first shows it."""
-    return (
-        int(os.environ.get("RANK", "0")) == 0
-        and sys.stderr is not None
-        and sys.stderr.isatty()
-        and find_spec("rich") is not None
-    )
+    """Whether a person sees standard error, and can be shown a bar."""
+    return sys.stderr is not None and sys.stderr.isatty() and find_spec("rich") is not None
 
 
 @contextmanager
 def bar(description: str, total: int | None, *more: str) -> Iterator[Callable[..., None]]:
-    """A function that takes what is done so far, and values for the columns `more`."""
-    if not watched():
+    """A function that takes what is done so far, and values for the columns `more`; `total` and `description` too."""
+    if sys.stderr is None or int(os.environ.get("RANK", "0")) > 0:  # of several processes the first one reports
         yield lambda done, **values: None
+        return
+    if not watched():
+        yield _lines(description, total)
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -40,6 +42,22 @@ def bar(description: str, total: int | None, *more: str) -> Iterator[Callable[..
             progress.update(task, completed=done, **values)
 
         yield update
+
+
+def _lines(description: str, total: int | None) -> Callable[..., None]:
+    """As `bar`, for standard error that is no terminal: one line every `SECONDS_BETWEEN_LINES`."""
+    written = time.monotonic()
+
+    def update(done: int, **values: Any) -> None:
+        nonlocal written
+        if time.monotonic() - written < SECONDS_BETWEEN_LINES:
+            return
+        written = time.monotonic()
+        what, size = values.pop("description", description), values.pop("total", total)
+        share = f"{done / size:.0%}" if size else f"{done:,}"
+        print(f"{what}: {', '.join([share, *map(str, values.values())])}", file=sys.stderr, flush=True)
+
+    return update
 
 
 @contextmanager

@@ -2,8 +2,11 @@
 
 import hashlib
 import json
+import shutil
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
@@ -14,7 +17,7 @@ import torch
 
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
-from whymatch.files import read_json, write_whole
+from whymatch.files import check_new, held, read_json, write_whole
 from whymatch.learning.building import build, check_parts, texts_of
 from whymatch.learning.card import write_card
 from whymatch.learning.evaluate import choose_thresholds, classify_score, evaluate
@@ -23,7 +26,7 @@ from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes
 from whymatch.learning.rounds import run_rounds
 from whymatch.learning.sections import RuleSettings
-from whymatch.learning.settings import Settings, completed
+from whymatch.learning.settings import Settings
 from whymatch.learning.tasks import MOST, classify_loss, drawn, rank_loss, rank_score, scores_of, size
 from whymatch.learning.teacher import Teacher
 from whymatch.matching.classifier import Classifier
@@ -33,8 +36,8 @@ from whymatch.matching.saving import from_pretrained
 from whymatch.text.document import Document
 from whymatch.text.encoders.projected import Projected
 
-FREE = ("epochs", "patience")  # what may change when a run goes on
-ENCODED = 2048  # texts that are encoded at a time
+TEXTS_PER_BATCH = 2048  # texts that are encoded at a time
+SECONDS_BETWEEN_WRITES = 60.0  # of vectors, while texts are being encoded
 
 
 @dataclass(frozen=True)
@@ -64,25 +67,33 @@ def train(runs: Sequence[Settings], folder: str | Path, *, resume: bool = False,
     folder, processes = Path(folder), Processes()
     watch = (watch or Watch()) if processes.first else Watch(line=lambda line: None)
     try:
-        if not resume and folder.is_dir() and any(folder.iterdir()):
-            raise ValueError(f"{folder} holds a run already. Use --resume to go on with it, or another folder.")
+        if not resume:
+            check_new(folder, "Use --resume to go on with the run in it, or another folder.")
         for settings in runs:
             check_parts(settings)
         processes.wait()  # before the first of them writes into the folder
-        done: list[Run] = []
-        memory = Memory()
-        for number, settings in enumerate(runs):
-            place = folder if len(runs) == 1 else folder / f"run-{number}"
-            watch.line(f"{place}: {settings.task} with {settings.rule.constraint or settings.rule.attention}")
-            done.append(train_one(settings, place, resume, watch, processes, memory))
-        best = max(done, key=lambda run: run.validation)
-        if len(done) > 1:
-            watch.line(f"chosen: {best.folder}, validation {best.measure} {best.validation:.4f}")
-        if processes.first:
-            finish(best, done, folder)
+        with held(folder) if processes.first else nullcontext():
+            best = train_all(runs, folder, resume, watch, processes)
         processes.wait()
     finally:
         processes.end()
+    return best
+
+
+def train_all(runs: Sequence[Settings], folder: Path, resume: bool, watch: Watch, processes: Processes) -> Run:
+    """Every run in turn; the best one becomes `folder/model`. Vectors are kept in `folder/vectors` until then."""
+    done: list[Run] = []
+    memory = Memory(folder / "vectors")
+    for number, settings in enumerate(runs):
+        place = folder if len(runs) == 1 else folder / f"run-{number}"
+        watch.line(f"{place}: {settings.task} with {settings.rule.constraint or settings.rule.attention}")
+        done.append(train_one(settings, place, resume, watch, processes, memory))
+    best = max(done, key=lambda run: run.validation)
+    if len(done) > 1:
+        watch.line(f"chosen: {best.folder}, validation {best.measure} {best.validation:.4f}")
+    if processes.first:
+        finish(best, done, folder)
+        shutil.rmtree(folder / "vectors", ignore_errors=True)
     return best
 
 
@@ -117,8 +128,7 @@ def train_one(
         write_whole(folder / "settings.json", json.dumps(made, indent=1))
     if isinstance(model.encoder, Projected):
         memory.share(model.encoder, settings)
-        encode_once(model.encoder, texts_of([*train_split, *validation]), watch)
-        memory.keep()
+        encode_once(model.encoder, texts_of([*train_split, *validation]), watch, memory if processes.first else None)
     loss: Any
     score: Any
     if isinstance(model, Ranker):
@@ -163,13 +173,23 @@ def measure(settings: Settings) -> str:
     return "macro F1" if settings.loss.alpha is None else "mean of macro F1 and rationale F1"
 
 
-def encode_once(encoder: Projected, texts: Sequence[Document], watch: Watch) -> None:
-    """Leaves the vectors of all texts with the encoder."""
-    watch.line(f"encoding {len(texts):,} texts, once")
-    for start in range(0, len(texts), ENCODED):
-        some = texts[start : start + ENCODED]
-        encoder.frozen([text.text for text in some], [text.spans for text in some])
-        watch.encoded(start + len(some), len(texts))
+def encode_once(encoder: Projected, texts: Sequence[Document], watch: Watch, memory: Memory | None) -> None:
+    """Leaves the vectors of all texts with the encoder; `memory` writes them now and then, and at an interrupt."""
+    new = [text for text in texts if encoder.known.get(text.text, text.spans) is None]
+    known = f", {len(texts) - len(new):,} more are known" if len(new) < len(texts) else ""
+    watch.line(f"encoding {len(new):,} texts, once{known}")
+    written = time.monotonic()
+    try:
+        for start in range(0, len(new), TEXTS_PER_BATCH):
+            batch = new[start : start + TEXTS_PER_BATCH]
+            encoder.frozen([text.text for text in batch], [text.spans for text in batch])
+            watch.encoded(start + len(batch), len(new))
+            if memory is not None and time.monotonic() - written > SECONDS_BETWEEN_WRITES:
+                memory.keep()
+                written = time.monotonic()
+    finally:
+        if memory is not None:
+            memory.keep()
 
 
 def same(item: Any, chance: torch.Generator) -> Any:
@@ -255,27 +275,24 @@ def plain(value: Any) -> Any:
 
 
 def check_same(made: dict[str, Any], folder: Path) -> None:
-    """Refuses to go on with a run that was begun with other settings or other records; it may run longer."""
-    found, now = read_json(folder / "settings.json"), json.loads(json.dumps(made))
-    if found is None:
+    """Raises ValueError where a run was begun with other settings or other records."""
+    before, now = read_json(folder / "settings.json"), json.loads(json.dumps(made))
+    if before is None:
+        if (folder / "checkpoints").is_dir():
+            raise ValueError(f"{folder} has checkpoints and no settings.json that can be read. Use another folder.")
         return
-    records = found.pop("records", None)
-    before = json.loads(json.dumps({**completed(found, str(folder / "settings.json")), "records": records}))
-    for values in (before, now):
-        values["data"] = None  # wherever it lies: the records are compared
-        to_the_end = values["schedule"]["decay"] or values["rule"]["cooled"] is not None
-        free = ("patience",) if to_the_end else FREE  # what falls to the end depends on where that is
-        values["schedule"] = {key: value for key, value in values["schedule"].items() if key not in free}
     old, new = dict(flat(before)), dict(flat(now))
+    old["data"] = new["data"]  # wherever it lies: the records are compared
     changed = [
-        f"{key} was {old.get(key)!r:.40} and is {value!r:.40}"
-        for key, value in new.items()
-        if value != old.get(key) and key != "records"
+        f"{key} was {old.get(key)!r:.40} and is {new.get(key)!r:.40}"
+        for key in {**new, **old}
+        if new.get(key) != old.get(key) and key != "records"
     ]
     if not changed and new["records"] != old.get("records"):
         raise ValueError(f"{folder} was begun with other records: the data set has changed. Use another folder.")
     if changed:
-        raise ValueError(f"{folder} was begun with other settings: {'; '.join(changed)}. Use another folder.")
+        advice = "Restore them to resume, or use another folder"
+        raise ValueError(f"{folder} was begun with other settings: {'; '.join(changed)}. {advice}.")
 
 
 def flat(values: Mapping[str, Any], inside: str = "") -> Iterator[tuple[str, Any]]:

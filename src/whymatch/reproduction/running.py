@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from whymatch.datasets.folders import read_split
-from whymatch.files import read_json
+from whymatch.files import held, read_json
 from whymatch.learning.building import build
 from whymatch.learning.evaluate import choose_thresholds, evaluate
 from whymatch.learning.memory import Memory
@@ -108,7 +108,8 @@ def run_row(
     test: Sequence[Any] = read_split(settings.data, "test", settings.task, settings.spans)
     if not row.trained:
         return {"validation": None, "results": evaluate(untrained(settings, memory), test)}
-    run = train_one(settings, folder, True, watch, Processes(), memory)
+    with held(folder):
+        run = train_one(settings, folder, True, watch, Processes(), memory)
     model = from_pretrained(folder / "best")
     if isinstance(model.encoder, Projected):
         memory.share(model.encoder, settings)

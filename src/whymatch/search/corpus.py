@@ -4,6 +4,7 @@ import csv
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
@@ -16,6 +17,7 @@ from whymatch.text.spans import is_blank
 TEXTS = (".txt", ".text", ".md")
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 CUT = "\ud800"  # no text has it
+ROWS_CHECKED = 100
 TABLES = {".csv": ",", ".tsv": "\t"}
 
 
@@ -98,6 +100,19 @@ class Corpus:
                         first[row.id] = row.place
                     yield row
             before += file.stat().st_size
+
+    def check(self) -> None:
+        """Reads a little of every table and of the first rows, before slow work starts.
+
+        Raises:
+            ValueError: if a table lacks the columns, or none of the first rows is a document.
+        """
+        for file in self.files():
+            if self.reader(file) in (self.read_table, self.read_parquet):
+                next(self.rows(file, 0), None)
+        first = [*islice(self, ROWS_CHECKED)]
+        if first and all(row.error is not None for row in first):
+            raise ValueError(f"No document can be read from {self.path}. {first[0].place}: {first[0].error}")
 
     def rows(self, file: Path, before: int) -> Iterator[Row]:
         """The documents and bad rows of one of the `files`; a link that leads out of the folder is a bad row."""
@@ -213,11 +228,11 @@ class Corpus:
             id_ = str(id_)
         try:
             if id_ is None or id_ == "":
-                raise ValueError(f'there is no "{self.id}".')
+                raise ValueError(missing(self.id, values))
             if not isinstance(id_, str):
                 raise ValueError(f'"{self.id}" is a text or a whole number, got {type(id_).__name__}.')
             if text is None:
-                raise ValueError(f'there is no "{self.text}".')
+                raise ValueError(missing(self.text, values))
             if not isinstance(text, str) or not isinstance(title, str):
                 raise ValueError(f'"{self.text}" is a text, got {type(text).__name__}.')
             whole = titled(title, text) if title else text
@@ -234,6 +249,12 @@ class Corpus:
 
 def bad(place: Place, error: Exception) -> Row:
     return Row(place, "", "", error if isinstance(error, ValueError) else ValueError(str(error)))
+
+
+def missing(field: str, values: Mapping[str, Any]) -> str:
+    """What to say of a row without a field."""
+    names = ", ".join(f"{name!r:.40}" for name in [*values][:10])
+    return f'there is no "{field}", only {names or "an empty row"}. Name the fields: --id NAME, --text NAME.'
 
 
 def hidden(path: Path) -> bool:
