@@ -1,12 +1,13 @@
 """`whymatch align` as a user runs it: what it prints and writes."""
 
 import re
+import resource
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import DUPLICATE, LONG, QUESTION, SHORT, Align, aligned, written
+from tests.cli.running import DUPLICATE, LONG, QUESTION, SHORT, Align, aligned, refused, written
 from whymatch.matching.aligner import Aligner, default_words
 from whymatch.matching.costs import COSTS
 from whymatch.text.encoders import models
@@ -163,3 +164,20 @@ def test_a_page_is_written_where_there_is_another_model_only(
 def test_a_figure_of_characters_without_a_font_is_drawn_in_silence(align: Align, tmp_path: Path) -> None:
     ran = align("--text", "日本語です。", "日本語だ。", "--figure", tmp_path / "figure.png")
     assert (ran.status, ran.err) == (0, "")
+
+
+@pytest.mark.parametrize("option", ["--html", "--figure"])
+def test_a_full_disk_leaves_no_half_written_picture_and_the_message_names_the_file(
+    option: str, align: Align, tmp_path: Path
+) -> None:
+    file = tmp_path / ("why.html" if option == "--html" else "why.svg")
+    file.write_text("before")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        message = refused(align("--text", SHORT, LONG, option, file))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert f"{file}: File too large" in message
+    assert file.read_text() == "before"
+    assert [*tmp_path.iterdir()] == [file]
