@@ -8,7 +8,7 @@ demo: .venv/ready  ## why two forum posts match, in the terminal and as why.html
 	$(BIN)/whymatch align examples/question.txt examples/duplicate.txt --html why.html
 
 test: .venv/ready  ## the whole test suite
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup -rs
 
 check: .venv/ready  ## style and types
 	$(BIN)/ruff check

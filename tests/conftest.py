@@ -1,6 +1,8 @@
 """Set-up that every test relies on."""
 
 import os
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -26,6 +28,27 @@ def pytest_configure() -> None:
     for compiled in (kernels / "__pycache__").glob("*.nb?"):
         if compiled.stat().st_mtime < newest:
             compiled.unlink(missing_ok=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keeps the tests of a file in one process, so that what they share is made once; a mark may group more files."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+@pytest.fixture(scope="session")
+def ray_cluster() -> Iterator[None]:
+    """Ray on this machine, started once for all tests that need it, with workers that find the tests' modules."""
+    from whymatch.search.scale import cluster
+
+    root = Path(__file__).parents[1]
+    paths = [str(root), str(root / "src"), os.environ.get("PYTHONPATH", "")]
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        patch.setenv("PYTHONPATH", os.pathsep.join(path for path in paths if path))
+        warnings.simplefilter("ignore")  # of Ray to itself
+        with cluster("local"):
+            yield
 
 
 @pytest.fixture(scope="session")

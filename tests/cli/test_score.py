@@ -15,6 +15,7 @@ from whymatch.text.encoders import models
 
 pytestmark = [
     pytest.mark.skipif(find_spec(models.BUNDLE) is None, reason=f"{models.BUNDLE} is not installed"),
+    pytest.mark.xdist_group("ray"),
     pytest.mark.filterwarnings("ignore:::ray", "ignore:lancedb fork support"),
 ]
 PAIRS = [("A cat slept. It rained.", "It was raining. A cat was asleep."), ("Wine is red.", "The kernel panics.")]
@@ -25,6 +26,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     return lambda *arguments: Ran(main([*map(str, arguments)]), *capsys.readouterr())
 
 
+@pytest.mark.usefixtures("ray_cluster")
 def test_pairs_are_scored_into_parquet_once(run: Callable[..., Ran], tmp_path: Path) -> None:
     lines = [json.dumps({"left": left, "right": right}) for left, right in PAIRS]
     (tmp_path / "pairs.jsonl").write_text("\n".join([*lines, "{broken"]))

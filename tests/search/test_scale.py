@@ -26,14 +26,10 @@ from whymatch.search.scale import Done, Part, cut, run
 from whymatch.search.spreading import build_on_ray
 from whymatch.transport.constraints import Exactly
 
-pytestmark = pytest.mark.filterwarnings("ignore:::ray", "ignore:lancedb fork support")  # of Ray to itself
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(autouse=True)
-def workers_find_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    paths = [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in paths if path))
+pytestmark = [
+    pytest.mark.xdist_group("ray"),
+    pytest.mark.filterwarnings("ignore:::ray", "ignore:lancedb fork support"),  # of Ray to itself
+]
 
 
 @given(counts=st.lists(st.integers(0, 40), max_size=6), size=st.integers(1, 30))
@@ -61,6 +57,7 @@ def written(parts: list[Part]) -> list[str]:
     return [row for part in parts for row in parquet.read_table(part.out).column("row").to_pylist()]
 
 
+@pytest.mark.usefixtures("ray_cluster")
 def test_a_worker_that_is_killed_is_replaced_and_its_part_comes_once(tmp_path: Path) -> None:
     parts = parts_of(tmp_path, 50, 5)
     (tmp_path / "notes").mkdir()
@@ -74,6 +71,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_part_comes_once(tmp_path: P
     assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
 
 
+@pytest.mark.usefixtures("ray_cluster")
 def test_work_that_was_broken_off_goes_on_with_what_is_missing(tmp_path: Path) -> None:
     parts = parts_of(tmp_path, 30, 5)
     (tmp_path / "notes").mkdir()
@@ -84,6 +82,7 @@ def test_work_that_was_broken_off_goes_on_with_what_is_missing(tmp_path: Path) -
     assert all(path.suffix == ".0" for path in (tmp_path / "notes").iterdir())  # nothing was done again
 
 
+@pytest.mark.usefixtures("ray_cluster")
 def test_an_index_is_what_one_process_would_make(tmp_path: Path) -> None:
     corpus, bad = tmp_path / "corpus.jsonl", ['{"text": "no id"}', "{broken", '{"id": "post-3", "text": "again"}']
     rows = [json.dumps({"id": id_, "text": text}) for id_, text in posts(60).items()]
@@ -129,6 +128,7 @@ def test_other_costs_are_another_matcher() -> None:
     assert len({fingerprint(one) for one in found}) == len(found)
 
 
+@pytest.mark.usefixtures("ray_cluster")
 def test_pairs_are_scored_as_one_process_would(tmp_path: Path) -> None:
     texts = [*posts(21).values()]
     rows = [json.dumps({"id": i, "left": a, "right": b}) for i, (a, b) in enumerate(pairwise(texts))]

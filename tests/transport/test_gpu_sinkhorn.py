@@ -11,7 +11,7 @@ from whymatch import Balanced, Constraint, Exactly, OneTo, Status, Temperature, 
 pytest.importorskip("triton")
 
 FOUR: list[Constraint] = [Balanced(), OneTo(2), UpTo(2, below=0.3), Exactly(2)]
-WARM = Temperature(0.3, relative=False)
+WARM = Temperature(0.5, relative=False)
 
 
 def random_costs(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -21,9 +21,9 @@ def random_costs(*shape: int, seed: int = 0) -> torch.Tensor:
 @pytest.mark.parametrize("constraint", FOUR, ids=repr)
 @pytest.mark.parametrize("temperature", [WARM, Temperature(0.1)], ids=["absolute", "relative"])
 def test_plans_are_the_cpus(constraint: Constraint, temperature: Temperature) -> None:
-    for cost in (random_costs(1, 3, 7), random_costs(1, 5, 2, seed=1)):
-        found = sinkhorn_there(cost, constraint, temperature, tolerance=1e-11)
-        expected = sinkhorn(cost, constraint, temperature, tolerance=1e-11)
+    for cost in (random_costs(1, 2, 5), random_costs(1, 4, 2, seed=1)):
+        found = sinkhorn_there(cost, constraint, temperature, tolerance=1e-10)
+        expected = sinkhorn(cost, constraint, temperature, tolerance=1e-10)
         assert found.status.tolist() == expected.status.tolist()
         torch.testing.assert_close(found.plan, expected.plan, atol=1e-9, rtol=1e-7)
         torch.testing.assert_close(found.cost, expected.cost, atol=1e-9, rtol=1e-7, equal_nan=True)
@@ -75,10 +75,10 @@ def test_given_masses_are_carried() -> None:
 
 @pytest.mark.parametrize("constraint", FOUR, ids=repr)
 def test_gradients_through_plans_are_the_cpus(constraint: Constraint) -> None:
-    weights = random_costs(1, 3, 7, seed=1)
+    weights = random_costs(1, 2, 5, seed=1)
     gradients: list[list[torch.Tensor]] = []
     for device in (DEVICE, "cpu"):
-        cost = random_costs(1, 3, 7).to(device).requires_grad_()
+        cost = random_costs(1, 2, 5).to(device).requires_grad_()
 
         def losses(cost: torch.Tensor = cost, device: str = device) -> list[torch.Tensor]:
             smooth = solve(cost, constraint, smooth=WARM)

@@ -154,7 +154,10 @@ def recorded(out: Path) -> tuple[str, ...]:
 
 @contextmanager
 def cluster(address: str) -> Iterator[Any]:
-    """Ray on this machine ("local"), or a cluster that is there; nothing is reported to anybody."""
+    """Ray on this machine ("local"), or a cluster that is there; nothing is reported to anybody.
+
+    Where the program has connected to Ray already, that connection is used, and left open.
+    """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # GPUs stay as they are for those who ask for none
@@ -163,6 +166,9 @@ def cluster(address: str) -> Iterator[Any]:
     import ray
     import ray.data
 
+    if ray.is_initialized():
+        yield ray
+        return
     where: dict[str, Any] = {"include_dashboard": False} if address == "local" else {"address": address}
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     try:
