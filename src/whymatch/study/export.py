@@ -6,9 +6,9 @@ from typing import Any
 
 from whymatch.datasets.eraser import SENTENCES
 from whymatch.datasets.files import write_lines
-from whymatch.files import whole_folder
 from whymatch.datasets.records import Pair
 from whymatch.datasets.splits import components, split_whole
+from whymatch.files import whole_folder
 from whymatch.study.answers import Answer
 from whymatch.study.items import RATINGS, At, Study, link_name
 from whymatch.text.document import Document, joined
