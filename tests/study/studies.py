@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from whymatch.datasets.records import Pair
+from whymatch.study.folder import write_study
 from whymatch.study.items import Asked, Item, Study
 from whymatch.text.document import joined
 
@@ -29,12 +30,12 @@ def study(asked: Asked = "both", pairs: int = 2) -> Study:
         for pair in range(pairs)
         for model in (0, 1)
     ]
-    return Study("Hotels <b>and</b> more", asked, "line", SECRETS, tuple(texts), tuple(items))
+    return Study("an id", "a secret", "Hotels <b>and</b> more", asked, "line", SECRETS, tuple(texts), tuple(items))
 
 
 def written(folder: Path, asked: Asked = "both", pairs: int = 2) -> Study:
     made = study(asked, pairs)
-    made.write(folder)
+    write_study(made, folder)
     return made
 
 

@@ -81,31 +81,75 @@ def test_an_answer_that_nobody_asked_for_is_refused(
 
 def test_answers_belong_to_one_study(tmp_path: Path) -> None:
     Answers(written(tmp_path), tmp_path).give("Ada", "1", "overall", 1)
-    with pytest.raises(ValueError, match="answers to another study"):
-        Answers(replace(study(), title="Changed"), tmp_path)
+    for other in (replace(study(), title="Changed"), replace(study(), secret="another")):
+        with pytest.raises(ValueError, match="answers to another study"):
+            Answers(other, tmp_path)
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "answers.sqlite").write_text("these are no answers " * 100)
-    with pytest.raises(ValueError, match="cannot be used"):
+    with pytest.raises(ValueError, match="is damaged: file is not a database"):
         Answers(study(), tmp_path)
     assert (tmp_path / "answers.sqlite").read_text().startswith("these are no answers")
 
 
-def test_a_damaged_file_is_said_to_be_so(tmp_path: Path) -> None:
-    answers = Answers(study(), tmp_path)
+def test_a_file_that_lost_its_tables_is_no_new_study(tmp_path: Path) -> None:
+    answers = Answers(written(tmp_path), tmp_path)
     with closing(sqlite3.connect(answers.file)) as database:
         database.execute("drop table answers")
     for use in (answers.all, lambda: answers.of("Ada"), lambda: answers.give("Ada", "1", "overall", 1)):
-        with pytest.raises(ValueError, match="cannot be used: no such table"):
+        with pytest.raises(ValueError, match="is damaged: no such table"):
             use()
 
 
-def test_what_is_acknowledged_is_synced(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        "delete from answers where annotator = 'Ada'",
+        "delete from answers",
+        "update answers set value = 0 where annotator = 'Ada'",
+        "update answers set annotator = 'Cy' where annotator = 'Ada'",
+        "update answers set at = '2000-01-01T00:00:00.000+00:00'",
+        "insert into answers select 'Cy', item, question, value, at, checksum from answers limit 1",
+        "delete from study",
+        "update study set answers = 0, checksums = zeroblob(32)",
+        "update study set checksums = zeroblob(31)",
+    ],
+)
+def test_rows_that_were_changed_lost_or_added_are_noticed(change: str, tmp_path: Path) -> None:
+    """Where SQLite itself finds nothing wrong with the file."""
     answers = Answers(written(tmp_path), tmp_path)
-    with answers.opened() as database:
-        assert database.execute("pragma journal_mode").fetchone() == ("wal",)
-        assert database.execute("pragma synchronous").fetchone() == (2,)  # full
-    with sqlite3.connect(answers.file) as database:
+    for name in ("Ada", "Ben"):
+        answers.give(name, "1", "overall", 2)
+    with closing(sqlite3.connect(answers.file)) as database:
+        database.execute(change)
+        database.commit()
         assert database.execute("pragma integrity_check").fetchone() == ("ok",)
-    database.close()
+    for use in (answers.all, lambda: answers.of("Ben"), lambda: Answers(study(), tmp_path)):
+        with pytest.raises(ValueError, match=r"answers\.sqlite is damaged: .* put back a copy"):
+            use()
+
+
+def test_a_file_that_another_program_holds_is_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whymatch.study.answers._WAIT", 0.01)
+    answers = Answers(written(tmp_path), tmp_path)
+    with closing(sqlite3.connect(answers.file)) as database:
+        database.execute("begin exclusive")
+        with pytest.raises(ValueError, match="in use by another program"):
+            answers.give("Ada", "1", "overall", 1)
+        database.rollback()
+    answers.give("Ada", "1", "overall", 1)
+
+
+def test_what_is_acknowledged_is_in_the_file_itself_and_synced(tmp_path: Path) -> None:
+    answers = Answers(written(tmp_path), tmp_path)
+    with answers._opened() as database:
+        assert database.execute("pragma journal_mode").fetchone() == ("delete",)
+        assert database.execute("pragma synchronous").fetchone() == (3,)  # extra: the folder is synced, too
+        answers.give("Ada", "1", "overall", 1)
+        copy = tmp_path / "copy"
+        copy.mkdir()
+        (copy / "answers.sqlite").write_bytes(answers.file.read_bytes())
+    assert Answers(study(), copy).all() == [Answer("Ada", "1", "overall", 1)]

@@ -13,7 +13,8 @@ from whymatch.datasets.records import Pair
 from whymatch.study.answers import Answer, Answers
 from whymatch.study.creating import create, read_pairs
 from whymatch.study.export import accepted, export
-from whymatch.study.items import Item, read_study
+from whymatch.study.folder import read_study
+from whymatch.study.items import Item
 from whymatch.study.models import compared
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pairs.jsonl"

@@ -1,7 +1,6 @@
 """What people said of each model, and how well they agree."""
 
 from dataclasses import replace
-from math import isclose, nan
 from pathlib import Path
 
 import pytest
@@ -10,37 +9,9 @@ from tests.study.studies import HACK, SECRETS, study, written
 from whymatch.cli import main
 from whymatch.show.figures import rated_bars
 from whymatch.show.ratings import page
-from whymatch.study.agreement import alpha
 from whymatch.study.answers import Answer, Answers
 from whymatch.study.items import Item, Study
 from whymatch.study.report import report
-
-# Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section C: four observers, twelve units.
-OBSERVED = [
-    [1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan],
-    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, 3],
-    [nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, nan],
-    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, nan],
-]
-
-
-def test_alpha_is_that_of_the_published_example() -> None:
-    units = [[int(value) for value in unit if value == value] for unit in zip(*OBSERVED, strict=True)]  # noqa: PLR0124
-    ordinal, nominal = alpha(units, range(1, 6), "ordinal"), alpha(units, range(1, 6), "nominal")
-    assert ordinal == pytest.approx(0.815, abs=5e-4)
-    assert nominal == pytest.approx(0.743, abs=5e-4)
-
-
-def test_alpha_of_two_people_by_hand() -> None:
-    # Accept/reject of 4 links: (1,1), (1,1), (0,0), (0,1). Observed disagreement 2/8; expected 2·(3·5)/(8·7).
-    found = alpha([[1, 1], [1, 1], [0, 0], [0, 1]], (0, 1), "nominal")
-    assert found is not None
-    assert isclose(found, 1 - (2 / 8) / (2 * 3 * 5 / 56))
-
-
-@pytest.mark.parametrize("units", [[], [[0], [1]], [[2, 2], [2, 2]], [[1, 1], [0]]])
-def test_agreement_is_not_defined_where_nothing_was_judged_twice_or_nothing_differs(units: list[list[int]]) -> None:
-    assert alpha(units, (0, 1, 2), "ordinal") is None
 
 
 def said(made: Study, name: str, values: dict[str, dict[str, int]]) -> list[Answer]:

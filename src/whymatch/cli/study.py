@@ -3,14 +3,10 @@
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from whymatch.cli.addresses import add_address, who
 from whymatch.files import check_new, write_whole
-
-if TYPE_CHECKING:
-    from whymatch.study.answers import Answers
-    from whymatch.study.items import Study
 
 PORT = 8010
 
@@ -62,7 +58,7 @@ def add_create(actions: Any) -> None:
         "--top", type=int, metavar="N", help="links of attention (default: as many as the others have on a pair)"
     )
     creating.add_argument("--title", default="Which links explain the match?", help="what people read first")
-    creating.add_argument("--seed", type=int, default=0, help="of what is drawn and of its order (default: 0)")
+    creating.add_argument("--seed", type=int, default=0, help="of the pairs that --sample draws (default: 0)")
     creating.set_defaults(run=run_create)
 
 
@@ -75,6 +71,7 @@ def run_create(settings: argparse.Namespace) -> None:
         if not names or ":" in last or last == "balanced" or (out.is_dir() and any(out.iterdir())):
             raise ValueError(f"Name the folder to write last, and the models before it; {last!r} is no new folder.")
     from whymatch.study.creating import create, draw, read_pairs
+    from whymatch.study.folder import write_study
     from whymatch.study.models import compared
     from whymatch.text.spans import splitter
 
@@ -82,8 +79,8 @@ def run_create(settings: argparse.Namespace) -> None:
     splitter(settings.spans)
     pairs = draw(read_pairs(settings.pairs, settings.spans, settings.split), settings.sample, settings.seed)
     models = [compared(name, settings.spans) for name in names]
-    study = create(pairs, models, title=settings.title, asked=settings.ask, top=settings.top, seed=settings.seed)
-    study.write(out)
+    study = create(pairs, models, title=settings.title, asked=settings.ask, top=settings.top)
+    write_study(study, out)
     print(f"{len(study.items)} items to judge, of {len(pairs)} pairs and {len(names)} models, in {out}")
     print(f"Next: whymatch study serve {out}")
 
@@ -92,8 +89,9 @@ def run_serve(settings: argparse.Namespace) -> None:
     """Serves the page until it is stopped."""
     from whymatch.serve.running import run
     from whymatch.serve.study import guarded
+    from whymatch.study.folder import open_study
 
-    study, answers = opened(settings.study)
+    study, answers = open_study(settings.study)
     run(guarded(study, answers, **who(settings)), settings.host, settings.port, announce)
 
 
@@ -104,9 +102,10 @@ def announce(url: str) -> None:
 def run_report(settings: argparse.Namespace) -> None:
     """Prints what people said."""
     from whymatch.show.terminal import table
+    from whymatch.study.folder import open_study
     from whymatch.study.report import report, rows
 
-    study, answers = opened(settings.study)
+    study, answers = open_study(settings.study)
     found = report(study, answers.all())
     if settings.html:
         from whymatch.show.ratings import page
@@ -136,16 +135,8 @@ def draw_figure(found: dict[str, Any], file: Path) -> None:
 def run_export(settings: argparse.Namespace) -> None:
     """Writes accepted links as a data set."""
     from whymatch.study.export import export
+    from whymatch.study.folder import open_study
 
-    study, answers = opened(settings.study)
+    study, answers = open_study(settings.study)
     counts = export(study, answers.all(), settings.out, least=settings.least, label=settings.label, seed=settings.seed)
     print(", ".join(f"{split} {number}" for split, number in counts.items()) + f" pairs, in {settings.out}")
-
-
-def opened(folder: Path) -> "tuple[Study, Answers]":
-    """The study in a folder, and its answers."""
-    from whymatch.study.answers import Answers
-    from whymatch.study.items import read_study
-
-    study = read_study(folder)
-    return study, Answers(study, folder)

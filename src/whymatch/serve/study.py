@@ -1,11 +1,13 @@
 """The page on which people judge rationales, and what it asks for. Nothing here names a model."""
 
+import logging
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 from pydantic import BaseModel, ConfigDict, StrictInt
 from starlette.types import ASGIApp
 
+from whymatch.serve import logs
 from whymatch.serve.page import routes
 from whymatch.serve.problems import Problem, add_problems, described
 from whymatch.serve.safety import LOOPBACK, Guarded, Rules
@@ -48,15 +50,21 @@ def study_app(study: Study, answers: Answers) -> FastAPI:
     add_problems(app)
     app.include_router(routes(FILES))
 
+    @app.exception_handler(Unusable)
+    async def unusable(request: Request, error: Unusable) -> Response:
+        logs.note("answers cannot be used", level=logging.ERROR, detail=str(error))
+        detail = "Answers cannot be read or kept at present. Try again soon; the server's log says what is wrong."
+        return Problem(503, detail, retry_after=2).response()
+
     @app.get("/health", summary="Whether the server is there")
     def health() -> dict[str, str]:
         return {"status": "ok"}
 
     @app.get("/api/study", summary="What is asked")
     def about() -> dict[str, Any]:
-        return {"study": study.fingerprint, "title": study.title, "asked": study.asked, "longest_name": LONGEST}
+        return {"study": study.id, "title": study.title, "asked": study.asked, "longest_name": LONGEST}
 
-    @app.get("/api/items", summary="One person's items, in their order, and answers", responses=described(422))
+    @app.get("/api/items", summary="One person's items, in their order, and answers", responses=described(422, 503))
     def items(annotator: str) -> dict[str, Any]:
         name = checked(annotator)
         order = [{"id": item.id, "questions": [*study.questions(item)]} for item in study.order(name)]
@@ -72,7 +80,7 @@ def study_app(study: Study, answers: Answers) -> FastAPI:
     @app.put(
         "/api/answers/{item}/{question}",
         summary="Keep an answer, in place of an earlier one; on disk when this returns",
-        responses=described(404, 422),
+        responses=described(404, 422, 503),
     )
     def give(item: str, question: str, given: Given) -> dict[str, Any]:
         checked(given.annotator)
@@ -81,7 +89,7 @@ def study_app(study: Study, answers: Answers) -> FastAPI:
         except LookupError as error:
             raise Problem(404, str(error.args[0])) from None
         except Unusable:
-            raise Problem(503, "The answer could not be kept. Try again soon.", retry_after=2) from None
+            raise
         except ValueError as error:
             raise Problem(422, str(error)) from None
 

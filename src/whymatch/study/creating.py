@@ -2,6 +2,7 @@
 
 import json
 import random
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -24,31 +25,34 @@ def create(
     title: str = "Which links explain the match?",
     asked: Asked = "both",
     top: int | None = None,
-    seed: int = 0,
 ) -> Study:
     """A study of the links that each model gives each pair; those of attention are cut to `top`.
 
     Without `top` they are as many as those of the other models on that pair, on average. Links that several models
     share are judged once, for all of them; a model that links nothing in a pair has nothing there to judge.
+
+    Ids, and with them the order of the items, come from the system's source of secrets, so no two studies are the same
+    and nobody can work out from them which model an item belongs to. They are given to the items in the order of their
+    links: with the same random numbers, other models that make the same links would give the same ids.
     """
     check(pairs, models, top)
     items = [
-        (place, links, who)
+        Item(secrets.token_hex(8), place, tuple(numbers), links)
         for place, chosen in enumerate(choices(pairs, models, top))
-        for links, who in shared(chosen).items()
+        for links, numbers in sorted(shared(chosen).items())
         if links
     ]
     if not items:
         raise ValueError("No model links anything in these pairs: there is nothing to judge.")
-    random.Random(seed).shuffle(items)
     return Study(
-        title,
-        asked,
-        models[0].spans,
-        tuple(model.name for model in models),
-        tuple(pairs),
-        tuple(Item(str(n), place, tuple(who), links) for n, (place, links, who) in enumerate(items, start=1)),
-        seed,
+        id=secrets.token_hex(16),
+        secret=secrets.token_hex(32),
+        title=title,
+        asked=asked,
+        spans=models[0].spans,
+        models=tuple(model.name for model in models),
+        pairs=tuple(pairs),
+        items=tuple(sorted(items, key=lambda item: item.id)),
     )
 
 

@@ -1,21 +1,18 @@
 """A study as it was drawn up: pairs of texts, links of hidden models to judge, and who sees them in which order."""
 
 import hashlib
+import hmac
 import json
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from whymatch.datasets.records import Pair
-from whymatch.files import check_new, write_whole
 from whymatch.text.document import Document
 from whymatch.text.spans import Span
 
-FORMAT = 1
-FILE = "study.json"
+FORMAT = 2
 RATINGS = ("redundancy", "relevance", "overall")
 Asked: TypeAlias = Literal["ratings", "links", "both"]
 At: TypeAlias = tuple[int, int]
@@ -26,7 +23,7 @@ class Item:
     """Links of one pair, in the order of the texts, by one model or by several that chose the same."""
 
     id: str
-    """Its place in a shuffled list: it says nothing of the models."""
+    """Random: it says nothing of the models."""
     pair: int
     models: tuple[int, ...]
     links: tuple[At, ...]
@@ -34,15 +31,21 @@ class Item:
 
 @dataclass(frozen=True)
 class Study:
-    """What people are asked, and about what; it never changes once it is written."""
+    """What people are asked, and about what; it never changes once it is written.
 
+    Annotators may know `id`, the ids of items, the texts and the links; they must not know anything else.
+    """
+
+    id: str
+    """Random: annotators' browsers keep answers to different studies apart by it."""
+    secret: str
+    """Random: the key to the order in which each annotator sees the items."""
     title: str
     asked: Asked
     spans: str
     models: tuple[str, ...]
     pairs: tuple[Pair, ...]
     items: tuple[Item, ...]
-    seed: int = 0
 
     @cached_property
     def by_id(self) -> Mapping[str, Item]:
@@ -50,7 +53,7 @@ class Study:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of everything: answers belong to one study."""
+        """A hash of everything, by which answers belong to one study. It is not for annotators."""
         return hashlib.sha256(json.dumps(self.to_dict()).encode()).hexdigest()
 
     def questions(self, item: Item) -> dict[str, tuple[int, ...]]:
@@ -60,23 +63,30 @@ class Study:
         return {**ratings, **links}
 
     def order(self, annotator: str) -> list[Item]:
-        """The items as one person sees them: every pair once, in an order of their own, before any pair again."""
-        chance = random.Random(f"{self.fingerprint}:{annotator}")
+        """The items as one person sees them: every pair once, in an order of their own, before any pair again.
+
+        The order is the same each time. It follows from the secret, so that nobody can work out from it how the items
+        are stored, nor from the items how somebody else sees them.
+        """
         rounds: dict[int, list[Item]] = {}
-        for item in chance.sample(self.items, len(self.items)):
+        for item in sorted(self.items, key=lambda item: self._keyed_hash(annotator, item.id)):
             rounds.setdefault(item.pair, []).append(item)
-        pairs = list(rounds.values())  # as shuffled, so that one pair's items stand far apart
-        most = max(map(len, pairs), default=0)
-        return [some[place] for place in range(most) for some in pairs if place < len(some)]
+        of_pairs = list(rounds.values())
+        longest = max(map(len, of_pairs), default=0)
+        return [items[place] for place in range(longest) for items in of_pairs if place < len(items)]
+
+    def _keyed_hash(self, *words: str) -> bytes:
+        return hmac.digest(self.secret.encode(), json.dumps(words).encode(), "sha256")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         return {
             "format": FORMAT,
+            "id": self.id,
+            "secret": self.secret,
             "title": self.title,
             "asked": self.asked,
             "spans": self.spans,
-            "seed": self.seed,
             "models": [*self.models],
             "pairs": [
                 {"id": pair.id, "label": pair.label, "left": as_dict(pair.left), "right": as_dict(pair.right)}
@@ -97,7 +107,9 @@ class Study:
     def from_dict(cls, values: Mapping[str, Any]) -> "Study":
         """What `to_dict` gave."""
         if values["format"] != FORMAT:
-            raise ValueError(f"its format is {values['format']!r}, and this version reads {FORMAT}")
+            raise ValueError(
+                f"its format is {values['format']!r:.60}, and this version reads {FORMAT}. Create the study anew"
+            )
         if values["asked"] not in get_args(Asked):
             raise ValueError(f"it asks for {values['asked']!r:.60}")
         pairs = tuple(
@@ -108,25 +120,8 @@ class Study:
         items = tuple(read_item(row, pairs, models) for row in values["items"])
         if len({item.id for item in items}) != len(items):
             raise ValueError("two items have the same id")
-        return cls(
-            str(values["title"]), values["asked"], str(values["spans"]), models, pairs, items, int(values["seed"])
-        )
-
-    def write(self, folder: Path) -> None:
-        """Into a new folder, or an empty one."""
-        check_new(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / FILE, json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
-
-
-def read_study(folder: Path) -> Study:
-    """The study in a folder."""
-    try:
-        return Study.from_dict(json.loads((folder / FILE).read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        raise ValueError(f"{folder} holds no study: whymatch study create makes one.") from None
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError, RecursionError) as error:
-        raise ValueError(f"The study in {folder} is damaged: {type(error).__name__}: {error}") from None
+        id_, secret, title, spans = (str(values[name]) for name in ("id", "secret", "title", "spans"))
+        return cls(id_, secret, title, values["asked"], spans, models, pairs, items)
 
 
 def read_item(row: Mapping[str, Any], pairs: Sequence[Pair], models: Sequence[str]) -> Item:
