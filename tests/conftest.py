@@ -14,8 +14,7 @@ if not torch.cuda.is_available():
 
 import whymatch
 
-if "PYTEST_XDIST_WORKER" in os.environ:
-    torch.set_num_threads(1)  # workers that take each other's cores are many times slower
+torch.set_num_threads(1)  # processes that take each other's cores are many times slower
 
 hypothesis.settings.register_profile("whymatch", deadline=None, print_blob=True, derandomize=True)
 hypothesis.settings.load_profile("whymatch")

@@ -2,6 +2,8 @@
 
 import json
 import os
+import random
+import re
 import signal
 import subprocess
 import sys
@@ -9,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Timer
 from typing import IO, NamedTuple
 
 import pytest
@@ -18,7 +19,6 @@ from tests.cli.running import (
     COMMAND,
     DUPLICATE,
     GOOD,
-    LIMIT,
     LONG,
     QUESTION,
     SHORT,
@@ -53,9 +53,20 @@ class Process(NamedTuple):
         return self.popen.wait(), self.stderr.read()
 
 
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Options for vectors of the words that occur here: only the process matters, and a model takes long to load."""
+    chance = random.Random(0)
+    texts = [QUESTION.read_text("utf-8"), DUPLICATE.read_text("utf-8"), SHORT, LONG, GOOD.decode()]
+    spoken = {word for text in texts for word in re.findall(r"\w+", text)}
+    file = tmp_path_factory.mktemp("words") / "toy.vec"
+    file.write_text("".join(f"{word} {' '.join(str(chance.gauss(0, 1)) for _ in range(8))}\n" for word in spoken))
+    return ["--encoder", str(file), "--constraint", "exactly:1"]
+
+
 @contextmanager
 def started(*arguments: str) -> Iterator[Process]:
-    """A process whose output is buffered as Python does, and which is ended if it hangs.
+    """A process whose output is buffered as Python does.
 
     It can be interrupted even where the tests cannot: a shell has what runs in the background ignore that signal.
     """
@@ -67,12 +78,9 @@ def started(*arguments: str) -> Iterator[Process]:
         assert popen.stdin is not None
         assert popen.stdout is not None
         assert popen.stderr is not None
-        timer = Timer(LIMIT, popen.kill)
-        timer.start()
         try:
             yield Process(popen, popen.stdin, popen.stdout, popen.stderr)
         finally:
-            timer.cancel()
             popen.kill()
 
 
@@ -84,8 +92,8 @@ def answered(process: Process) -> None:
     assert numbers == [*range(1, TOGETHER + 1)]
 
 
-def test_pairs_are_answered_in_chunks_and_a_reader_that_leaves_ends_it_quietly() -> None:
-    with started("--pairs", "-") as process:
+def test_pairs_are_answered_in_chunks_and_a_reader_that_leaves_ends_it_quietly(words: list[str]) -> None:
+    with started("--pairs", "-", *words) as process:
         answered(process)
         process.stdout.close()
         process.stdin.write((GOOD + b"\n") * TOGETHER)
@@ -93,15 +101,15 @@ def test_pairs_are_answered_in_chunks_and_a_reader_that_leaves_ends_it_quietly()
         assert process.end() == (0, b"")
 
 
-def test_an_interrupt_ends_it_in_one_line() -> None:
-    with started("--pairs", "-") as process:
+def test_an_interrupt_ends_it_in_one_line(words: list[str]) -> None:
+    with started("--pairs", "-", *words) as process:
         answered(process)
         process.popen.send_signal(signal.SIGINT)
         assert process.end() == (130, b"whymatch: interrupted\n")
 
 
-def test_a_reader_that_leaves_before_the_table_ends_it_quietly() -> None:
-    with started("-", str(DUPLICATE)) as process:
+def test_a_reader_that_leaves_before_the_table_ends_it_quietly(words: list[str]) -> None:
+    with started("-", str(DUPLICATE), *words) as process:
         process.stdout.close()
         process.stdin.write(QUESTION.read_bytes())
         process.stdin.close()
@@ -109,11 +117,16 @@ def test_a_reader_that_leaves_before_the_table_ends_it_quietly() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_full_disk_is_one_line_and_a_status() -> None:
+def test_a_full_disk_is_one_line_and_a_status(words: list[str]) -> None:
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with Path("/dev/full").open("wb") as full:
         ran = subprocess.run(
-            [*COMMAND, "--text", SHORT, LONG], stdout=full, stderr=subprocess.PIPE, env=buffered, text=True, check=False
+            [*COMMAND, "--text", SHORT, LONG, *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=buffered,
+            text=True,
+            check=False,
         )
     assert "No space left" in refused(Ran(ran.returncode, "", ran.stderr))
 
@@ -133,10 +146,10 @@ def test_a_closed_input_is_refused(
     assert "input is closed" in refused(Ran(main(["align", *arguments]), *capsys.readouterr()))
 
 
-def test_a_person_sees_a_bar_and_the_answers_go_where_they_are_sent(tmp_path: Path) -> None:
+def test_a_person_sees_a_bar_and_the_answers_go_where_they_are_sent(words: list[str], tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.jsonl"
     pairs.write_bytes(b"\n".join([GOOD] * 3 + [b"{"] + [GOOD] * TOGETHER))  # two chunks, the first while the bar moves
-    ran = at_a_terminal([*COMMAND, "--pairs", str(pairs)])
+    ran = at_a_terminal([*COMMAND, "--pairs", str(pairs), *words])
     assert ran.status == 2
     assert [strict(line)["line"] for line in ran.out.splitlines()] == [1, 2, 3, *range(5, 5 + TOGETHER)]
     assert "aligning" in ran.err

@@ -57,12 +57,12 @@ def test_a_row_cannot_name_a_file_outside_docs(tmp_path: Path, name: str, place:
     if name == "absolute":
         name = str(tmp_path / "secret")
     evidence = {"docid": name, "start_token": 0, "end_token": 1, "text": "The"}
-    changes: dict[str, Any] = {
+    choices: dict[str, dict[str, Any]] = {
         "docids": {"docids": [name], "evidences": []},
         "evidence": {"evidences": [[evidence]]},
         "annotation_id": {"evidences": [], "annotation_id": f"{name}:0:1"},
-    }[place]
-    write(data, [row(**changes)])
+    }
+    write(data, [row(**choices[place])])
     (data / "docs" / "link").symlink_to(tmp_path / "secret")
     (data / "docs" / "folder").symlink_to(tmp_path)
     with pytest.raises(ValueError, match=r"test\.jsonl, line 1: .* leads out of"):

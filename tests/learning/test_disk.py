@@ -1,13 +1,12 @@
 """A disk that is full ends a run in words, and costs it nothing that was written before."""
 
+import io
 import json
-import os
 import random
 import re
 import resource
 import shutil
-import subprocess
-import sys
+from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
@@ -63,22 +62,19 @@ def ended(place: Path) -> dict[str, tuple[int, str]]:
     shutil.copy(place / "3" / "settings.json", place / LATER)  # as a run of three epochs stands after the first
     shutil.copytree(place / "1", place / FINISHED)
     shutil.rmtree(place / FINISHED / "best")
-    started = {}
+    ended = {}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     for name, epochs, more in ((FULL, 1, []), (LATER, 3, ["--resume"]), (FINISHED, 1, ["--resume"])):
         command = ["train", settings(place, epochs), "--out", str(place / name), *more]
-        started[name] = subprocess.Popen(
-            [sys.executable, "-m", "whymatch", *command],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, LIMIT)),  # noqa: PLW1509
-        )
-    found = {}
-    for name, process in started.items():
-        errors = process.communicate(timeout=100)[1]
-        found[name] = process.returncode, errors
-    return found
+        errors = io.StringIO()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, limits[1]))
+        try:
+            with redirect_stderr(errors):
+                status = main(command)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        ended[name] = status, errors.getvalue()
+    return ended
 
 
 def ends_in_words(status: int, errors: str) -> None:

@@ -147,7 +147,6 @@ def test_without_tensorboard_the_lines_are_the_same(tmp_path: Path) -> None:
         check=False,
         capture_output=True,
         text=True,
-        timeout=60,
         cwd=Path(__file__).parents[2],
     )
     assert ran.returncode == 0, ran.stderr

@@ -63,6 +63,6 @@ def serving(folder: Path, *arguments: str, stop: bool = True) -> Iterator[tuple[
     finally:
         if process.poll() is None:
             process.terminate()
-        process.wait(timeout=30)
+        process.wait()
         process.stdout.close()  # type: ignore[union-attr]
     assert process.returncode == 0 or not stop

@@ -64,6 +64,6 @@ def test_every_kernel_compiles_for_a_gpu() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     done = subprocess.run(
         [sys.executable, "-c", f"source = {COMPILE!r}\nexec(source)"],
-        env=environment, capture_output=True, text=True, timeout=300, check=False,
+        env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout.endswith("compiled\n"), done.stderr[-2000:]

@@ -94,5 +94,5 @@ def _digest(tensors: dict[str, Tensor]) -> str:
     digest = hashlib.sha256()
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
-        digest.update(memoryview(tensor.contiguous().numpy()).cast("B"))
+        digest.update(tensor.contiguous().numpy().data)
     return digest.hexdigest()
