@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whymatch.text.encoders.models import MINILM, Network, load, locate, short
+from whymatch.text.encoders.models import MINILM, locate, short
+from whymatch.text.encoders.network import Network, load
 from whymatch.text.spans import Span, overlaps
 
 
