@@ -135,6 +135,17 @@ def test_names_of_files_stay_inside(name: str, tmp_path: Path) -> None:
     assert from_pretrained(folder)
 
 
+@pytest.mark.parametrize("name", ["/etc", "../encoder", "~/model", "a/../../b", "./a", "", "a/b/c"])
+def test_an_encoder_that_is_not_in_the_folder_is_named_and_no_path(name: str, roberta: Path, tmp_path: Path) -> None:
+    frozen(roberta).save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["encoder"]["base"] |= {"model": name, "inside": False}
+    config["sha256"] = saving._digest(config)
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="is no name of a model on the hub"):
+        from_pretrained(tmp_path)
+
+
 def test_a_folder_holds_the_model_that_was_saved_last(roberta: Path, tmp_path: Path) -> None:
     """Whatever was saved there before, in this process or another; other files stay."""
     (tmp_path / "notes.txt").write_text("mine")

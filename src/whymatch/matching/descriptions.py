@@ -1,5 +1,6 @@
 """Rules and encoders as plain values, and back: what config.json says of a model."""
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ def build_encoder(folder: Path, values: dict[str, Any], vectors: WordVectors | N
     if given is not None:
         return given
     if kind in ("sentence", "word"):
-        model = folder if values["inside"] else values["model"]
+        model = folder if values["inside"] else _name_on_hub(values["model"])
         if kind == "word":
             words = WordEncoder(model, layer=values["layer"])
             words.model = values["model"]  # not that of the folder
@@ -102,3 +103,12 @@ def build_encoder(folder: Path, values: dict[str, Any], vectors: WordVectors | N
     raise ValueError(
         f"its encoder, {values['name']}, is not in the folder: from_pretrained(folder, encoder=…) takes it"
     )
+
+
+def _name_on_hub(name: str) -> str:
+    """A name from config.json, which must be that of a model on the hub and not the path of a folder."""
+    if not re.fullmatch(r"[\w-][\w.-]*(/[\w-][\w.-]*)?", name):
+        raise ValueError(
+            f"{name!r:.80} is no name of a model on the hub. Models in folders are saved with their encoders."
+        )
+    return name

@@ -48,9 +48,16 @@ def locate(model: str | Path = MINILM, *, download: bool = False) -> Path:
     raise ValueError(f"The model {model} {where}. {advice(str(model), download)}")
 
 
+def is_folder(model: str | Path) -> bool:
+    """Whether a model is given by its folder, and not by its name."""
+    with suppress(RuntimeError):  # nobody has that home
+        return Path(model).expanduser().is_dir()
+    return False
+
+
 def short(model: str | Path) -> str:
     """What a model is called: its name on the hub, or that of its folder."""
-    return Path(model).resolve().name if Path(model).is_dir() else str(model)
+    return Path(model).expanduser().resolve().name if is_folder(model) else str(model)
 
 
 def advice(model: str, download: bool) -> str:

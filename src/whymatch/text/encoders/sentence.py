@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from whymatch.text.encoders.models import MINILM, locate, short
+from whymatch.text.encoders.models import MINILM, is_folder, locate, short
 from whymatch.text.encoders.modules import Pooling, read_pooling
 from whymatch.text.encoders.network import Network, load
 from whymatch.text.spans import Span
@@ -23,7 +23,7 @@ class SentenceEncoder:
     contextual = False
 
     def __init__(self, model: str | Path = MINILM, *, device: str | None = None, download: bool = False) -> None:
-        self.name, self.local = short(model), Path(model).is_dir()
+        self.name, self.local = short(model), is_folder(model)
         self.folder = locate(model, download=download)
         self.pooling = read_pooling(self.folder)
         self.network = load(self.folder, device)
