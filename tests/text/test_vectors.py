@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +70,84 @@ def test_spacy_folders(tmp_path: Path) -> None:
     assert found.of(words).tolist() == [[3, 4], [1, 2], [0, 0]]
     kept = read_vectors(vocab.parent, keep=["Cat"])
     assert (kept.words, kept.vectors.tolist()) == ({"cat": 0}, [[3, 4]])
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Path:
+    """A small folder of spaCy's."""
+    msgpack = pytest.importorskip("msgpack", reason="msgpack is not installed")
+    (tmp_path / "strings.json").write_text('["cat"]')
+    (tmp_path / "key2row").write_bytes(msgpack.packb({hashes(["cat"]).tolist()[0]: 0}))
+    with (tmp_path / "vectors").open("wb") as file:
+        np.save(file, np.eye(2, dtype=np.float32))
+    assert read_vectors(tmp_path).of(["cat"]).tolist() == [[1, 0]]
+    return tmp_path
+
+
+class Trap:
+    """What leaves a mark when a pickle of it is opened."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[object, tuple[Path]]:
+        return Path.touch, (self.mark,)
+
+
+def test_pickles_in_spacy_folders_are_not_opened(pipeline: Path) -> None:
+    mark = pipeline / "mark"
+    array = np.array([Trap(mark)], dtype=object)
+    for name in ("key2row", "vectors", "strings.json"):
+        content = (pipeline / name).read_bytes()
+        with (pipeline / name).open("wb") as file:
+            np.save(file, array, allow_pickle=True)
+        with pytest.raises(ValueError, match=f"{name} is damaged"):
+            read_vectors(pipeline)
+        (pipeline / name).write_bytes(pickle.dumps(Trap(mark)))
+        with pytest.raises(ValueError, match=f"{name} is damaged"):
+            read_vectors(pipeline)
+        (pipeline / name).write_bytes(content)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("strings.json", b"{}"),
+        ("strings.json", b"[1]"),
+        ("strings.json", b"[" * 100_000),
+        ("strings.json", b"\xff"),
+        ("key2row", b""),
+        ("key2row", b"\x91" * 10_000),
+        ("key2row", b"\x81\x01\xa1a"),  # a number to a word
+        ("key2row", b"\x93\x01\x02\x03"),
+        ("vectors", b""),
+        ("vectors", b"PK\x03\x04"),
+        (
+            "vectors",
+            b"\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000000, 9)}  \n",
+        ),
+        ("vectors", b"\x93NUMPY\x01\x00\x36\x00{'descr': '|O', 'fortran_order': False, 'shape': (1,)}  \n"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_damaged_spacy_folders_are_refused_in_words(name: str, content: bytes, pipeline: Path) -> None:
+    (pipeline / name).write_bytes(content)
+    with pytest.raises(ValueError, match=f"{name} is damaged"):
+        read_vectors(pipeline)
+
+
+def test_a_table_with_other_numbers_than_finite_ones_is_refused(pipeline: Path) -> None:
+    for table in (np.array([[1, np.nan]], np.float32), np.eye(2, dtype=np.int32), np.zeros(3, np.float32)):
+        with (pipeline / "vectors").open("wb") as file:
+            np.save(file, table)
+        with pytest.raises(ValueError, match="vectors is damaged"):
+            read_vectors(pipeline)
+
+
+def test_words_with_half_a_character_are_read(pipeline: Path) -> None:
+    (pipeline / "strings.json").write_text('["cat", "\\ud800"]')
+    assert set(read_vectors(pipeline).words) == {"cat"}
 
 
 def test_words_that_spacy_numbers_by_itself_are_found(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def candidates(store: Store, text: str, vectors: np.ndarray, number: int) -> lis
     for way, rows in found.items():
         for place, id_ in enumerate(rows.column("id").to_pylist(), start=1):
             places.setdefault(id_, {})[way] = place
-        entries |= {some.id: some for some in from_arrow(rows)}
+        entries |= {some.id: some for some in from_arrow(rows, store.folder)}
     return sorted((Candidate(some, places[id_]) for id_, some in entries.items()), key=lambda some: -some.fused)
 
 

@@ -1,15 +1,15 @@
 """The near-duplicate pairs of a whole corpus, with their links, from the neighbours of each document alone."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from whymatch.matching.alignment import Alignment
 from whymatch.search.candidates import by_vectors
 from whymatch.search.index import Index
+from whymatch.search.rows import COLUMNS, Entry, from_arrow, pooled
 from whymatch.search.scoring import alignments, encoded
 from whymatch.transport.constraints import UpTo
 
@@ -53,23 +53,22 @@ def duplicates(
         raise ValueError(f"least is a share above 0 and neighbours 1 or more, got {least:g} and {neighbours}.")
     seen: set[tuple[str, str]] = set()
     done = 0
-    for batch in index.store.batches(["id", "pooled"], TOGETHER):
-        pairs = [pair for pair in near(index, batch, neighbours) if pair not in seen]
+    for batch in index.store.batches(COLUMNS, TOGETHER):
+        entries = from_arrow(pa.Table.from_batches([batch]), index.store.folder)
+        pairs = [pair for pair in near(index, entries, neighbours) if pair not in seen]
         seen.update(pairs)
         yield from aligned(index, [*dict.fromkeys(pairs)], UpTo(1, below=below), least)
         done += batch.num_rows
         progress(done)
 
 
-def near(index: Index, batch: pa.RecordBatch, neighbours: int) -> Iterator[tuple[str, str]]:
+def near(index: Index, entries: Sequence[Entry], neighbours: int) -> Iterator[tuple[str, str]]:
     """The pairs of documents with their nearest, in the order of their ids."""
-    size = batch.column("pooled").type.list_size
-    vectors = batch.column("pooled").flatten().to_numpy(zero_copy_only=False).reshape(-1, size)
-    for id_, vector in zip(batch.column("id").to_pylist(), vectors.astype(np.float32), strict=True):
-        found = by_vectors(index.store, vector, neighbours + 1, ["id"])
+    for entry in entries:
+        found = by_vectors(index.store, pooled(entry.vectors), neighbours + 1, ["id"])
         for other, distance in zip(found.column("id").to_pylist(), found.column("_distance").to_pylist(), strict=True):
-            if other != id_ and distance <= FAR:
-                yield (id_, other) if id_ < other else (other, id_)
+            if other != entry.id and distance <= FAR:
+                yield (entry.id, other) if entry.id < other else (other, entry.id)
 
 
 def aligned(index: Index, pairs: list[tuple[str, str]], constraint: UpTo, least: float) -> Iterator[Duplicate]:

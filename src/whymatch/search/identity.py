@@ -14,7 +14,7 @@ from whymatch.text.document import document
 from whymatch.text.encoders import reads_pairs
 from whymatch.text.spans import SPLITTERS
 
-FORMAT = 1
+FORMAT = 2
 PROBE = "Which encoder wrote this index?\n\nTwo paragraphs, so that context shows."
 ALIKE = 0.999  # cosine of the probe's vectors: devices round differently, models differ more
 

@@ -90,7 +90,8 @@ class Index:
     def entries(self, ids: Iterable[str]) -> list[Entry]:
         """The documents of some ids with their vectors."""
         wanted = [*ids]
-        found = {some.id: some for some in from_arrow(self.store.rows([*dict.fromkeys(wanted)], COLUMNS))}
+        rows = self.store.rows([*dict.fromkeys(wanted)], COLUMNS)
+        found = {some.id: some for some in from_arrow(rows, self.store.folder)}
         missing = [id_ for id_ in wanted if id_ not in found]
         if missing:
             raise ValueError(f"There is no document {missing[0]!r} in {self.store.folder}.")

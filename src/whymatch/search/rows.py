@@ -17,7 +17,7 @@ from whymatch.text.spans import Span
 
 KEY = {b"lance-schema:unenforced-primary-key": b"true"}
 """Of two writers that insert the same id, one is told to look again. Without it both insert."""
-COLUMNS = ["id", "text", "spans", "vectors"]  # what an entry is read from
+COLUMNS = ["id", "text", "spans", "vectors", "seal"]  # what an entry is read from
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +59,15 @@ def digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
+def seal(id_: bytes, text: bytes, spans: np.ndarray, vectors: np.ndarray) -> bytes:
+    """What tells an entry, as it is kept, from one in which a bit has flipped."""
+    sizes = np.array([len(id_), len(text), *spans.shape, *vectors.shape], dtype="<i8").tobytes()
+    found = hashlib.blake2b(sizes + id_ + text, digest_size=16)
+    found.update(spans.astype("<i4").tobytes())
+    found.update(vectors.astype("<f2").tobytes())
+    return found.digest()
+
+
 def schema(dimensions: int, about: bytes) -> pa.Schema:
     """The columns of the table, and what is to be known about them."""
     return pa.schema(
@@ -66,6 +75,7 @@ def schema(dimensions: int, about: bytes) -> pa.Schema:
             pa.field("id", pa.string(), nullable=False, metadata=KEY),
             pa.field("text", pa.string()),
             pa.field("digest", pa.binary(16)),
+            pa.field("seal", pa.binary(16)),
             pa.field("spans", pa.list_(pa.list_(pa.int32(), 2))),
             pa.field("vectors", pa.list_(pa.list_(pa.float16(), dimensions))),
             pa.field("pooled", pa.list_(pa.float32(), dimensions)),
@@ -85,6 +95,7 @@ def to_arrow(entries: Sequence[Entry], columns: pa.Schema) -> pa.Table:
         pa.array([some.id for some in entries], pa.string()),
         pa.array([some.text for some in entries], pa.string()),
         pa.array([digest(some.text) for some in entries], pa.binary(16)),
+        pa.array([seal(some.id.encode(), some.text.encode(), some.spans, some.vectors) for some in entries]),
         pa.ListArray.from_arrays(ends, rows_of(spans, 2)),
         pa.ListArray.from_arrays(ends, rows_of(vectors, dimensions)),
         rows_of(wholes.astype(np.float32), dimensions),
@@ -96,20 +107,30 @@ def rows_of(matrix: np.ndarray, size: int) -> pa.Array:
     return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(matrix).ravel()), size)
 
 
-def from_arrow(table: pa.Table) -> list[Entry]:
-    """The entries that rows hold."""
+def from_arrow(table: pa.Table, where: object) -> list[Entry]:
+    """The entries that rows of the index in a folder hold.
+
+    Raises:
+        OSError: naming the first document that is not what was written.
+    """
     if not table.num_rows:
         return []
     spans, vectors = (table.column(name).combine_chunks() for name in ("spans", "vectors"))
-    ends = spans.offsets.to_numpy()
-    offsets = matrix_of(spans.values, 2)
-    numbers = matrix_of(vectors.values, vectors.type.value_type.list_size).astype(np.float32)
-    starts = vectors.offsets.to_numpy()
-    ids, texts = (table.column(name).to_pylist() for name in ("id", "text"))
-    return [
-        Entry(id_, text, offsets[ends[i] : ends[i + 1]], numbers[starts[i] : starts[i + 1]])
-        for i, (id_, text) in enumerate(zip(ids, texts, strict=True))
-    ]
+    ends, starts = spans.offsets.to_numpy(), vectors.offsets.to_numpy()
+    offsets, numbers = matrix_of(spans.values, 2), matrix_of(vectors.values, vectors.type.value_type.list_size)
+    single = numbers.astype(np.float32)
+    ids, texts = (table.column(name).cast(pa.binary()).to_pylist() for name in ("id", "text"))
+    found = []
+    for i, (id_, text, written) in enumerate(zip(ids, texts, table.column("seal").to_pylist(), strict=True)):
+        own, rows = offsets[ends[i] : ends[i + 1]], slice(starts[i], starts[i + 1])
+        if id_ is None or text is None or seal(id_, text, own, numbers[rows]) != written:
+            name = (id_ or b"").decode(errors="replace")
+            raise OSError(
+                f"The document {name!r} of the index in {where} is damaged: its text, spans or vectors are not those "
+                "that were written. Write it again (Index.replace), or delete the folder and index the corpus again."
+            )
+        found.append(Entry(id_.decode(), text.decode(), own, single[rows]))
+    return found
 
 
 def matrix_of(lists: pa.Array, size: int) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ INDEXED = 2000  # rows from which vectors get an index; fewer are compared one b
 KEPT = timedelta(minutes=30)  # how long a reader may work on an old version
 PATIENCE = 120.0  # seconds, while other writers come first
 AT_ONCE = 1000  # ids in a condition
+AGAIN = "If it is damaged, delete the folder and index the corpus again"
 Value = TypeVar("Value")
 
 
@@ -34,8 +36,8 @@ class Store:
             raise ValueError(f"There is no index in {folder}. Make one: whymatch index CORPUS {folder}.")
         try:
             return cls(folder, lancedb.connect(str(folder)).open_table(TABLE))
-        except (RuntimeError, ValueError) as error:
-            raise ValueError(f"The index in {folder} is damaged: {error}") from None
+        except Exception as error:  # a damaged file leads LanceDB to errors of any kind
+            raise ValueError(f"The index in {folder} is damaged: {error}. {AGAIN}.") from None
 
     @classmethod
     def create(cls, folder: Path, columns: pa.Schema) -> "Store":
@@ -66,7 +68,8 @@ class Store:
         self.indices = self.indexed()
 
     def __len__(self) -> int:
-        return int(self.table.count_rows())
+        with self.in_words():
+            return int(self.table.count_rows())
 
     def merge(self, rows: pa.Table, *, replace: bool) -> int:
         """Inserts rows whose ids are new and, if told, replaces those of the others; how many rows that wrote."""
@@ -103,8 +106,12 @@ class Store:
             self.refresh()
 
     def read(self, query: Callable[[], Value]) -> Value:
-        """What a query gives; on the newest version, where the one that was looked at is no longer kept."""
-        try:
+        """What a query gives; on the newest version, where the one that was looked at is no longer kept.
+
+        Raises:
+            OSError: naming the folder, if the query cannot be answered.
+        """
+        with self.in_words():
             try:
                 return query()
             except RuntimeError:
@@ -113,8 +120,16 @@ class Store:
                 if self.version == before:
                     raise
                 return query()
-        except RuntimeError as error:
-            raise OSError(f"The index in {self.folder} cannot be read: {error}") from error
+
+    @contextmanager
+    def in_words(self) -> Iterator[None]:
+        """Turns what LanceDB raises over files that are gone or damaged into an OSError that names the folder."""
+        try:
+            yield
+        except OSError:
+            raise
+        except Exception as error:  # of any kind, panics of its own included
+            raise OSError(f"The index in {self.folder} cannot be read: {error}. {AGAIN}.") from error
 
     def columns(self, names: Sequence[str]) -> pa.Table:
         """Some columns of all rows."""
@@ -122,7 +137,13 @@ class Store:
 
     def batches(self, names: Sequence[str], size: int = 1024) -> Iterable[pa.RecordBatch]:
         """Some columns of all rows, a few rows at a time."""
-        yield from self.read(lambda: self.table.search().select([*names]).limit(max(1, len(self))).to_batches(size))
+        rows = iter(self.read(lambda: self.table.search().select([*names]).limit(max(1, len(self))).to_batches(size)))
+        while True:
+            with self.in_words():
+                batch = next(rows, None)
+            if batch is None:
+                return
+            yield batch
 
     def rows(self, ids: Sequence[str], names: Sequence[str]) -> pa.Table:
         """Some columns of the rows of these ids, in any order."""

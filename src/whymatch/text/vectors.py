@@ -80,35 +80,65 @@ def read_lines(path: Path, keep: Collection[str] | None) -> WordVectors:
 
 
 def read_spacy(folder: Path, keep: Collection[str] | None) -> WordVectors:
-    """The vectors of a spaCy pipeline: rows by the hash of a word. Needs msgpack, not spaCy."""
+    """The vectors of a spaCy pipeline: rows by the hash of a word. Needs msgpack, not spaCy.
+
+    Raises:
+        ValueError: if a file is missing, or does not hold what spaCy writes.
+    """
     vocab = folder if (folder / "key2row").is_file() else folder / "vocab"
     for name in ("key2row", "vectors", "strings.json"):
         if not (vocab / name).is_file():
             raise ValueError(f"{folder} holds no spaCy vectors: there is no {vocab / name}.")
-    rows = unpacked(vocab / "key2row")
-    table = np.load(vocab / "vectors", allow_pickle=False)
-    strings = [word for word in json.loads((vocab / "strings.json").read_text("utf-8")) if keep is None or word in keep]
+    rows, table = _read_rows(vocab / "key2row"), _read_table(vocab / "vectors")
+    strings = [word for word in _read_strings(vocab / "strings.json") if keep is None or word in keep]
     keys = dict(zip(strings, hashes(strings).tolist(), strict=True))
     keys |= {word: FIRST_SYMBOL + i for i, word in enumerate(SYMBOLS.split()) if keep is None or word in keep}
     words = {word: rows[key] for word, key in keys.items() if 0 <= rows.get(key, -1) < len(table)}
     if keep is not None:  # a row for each, where spaCy lets words share them
         table, words = table[list(words.values())], {word: row for row, word in enumerate(words)}
-    return WordVectors(folder.name, words, torch.from_numpy(np.ascontiguousarray(table, dtype=np.float32)))
+    return WordVectors(folder.name, words, torch.from_numpy(np.array(table, dtype=np.float32)))
 
 
-def unpacked(path: Path) -> dict[int, int]:
+def _read_rows(path: Path) -> dict[int, int]:
+    """The row of each word's vector, by the word's hash."""
     try:
         import msgpack
     except ImportError:
         raise ValueError("Reading spaCy's vectors needs msgpack: pip install 'whymatch[spacy]'.") from None
-    found: dict[int, int] = msgpack.unpackb(path.read_bytes(), strict_map_key=False)
+    try:
+        found = msgpack.unpackb(path.read_bytes(), strict_map_key=False)
+    except (ValueError, TypeError, RecursionError, msgpack.UnpackException) as error:
+        raise ValueError(f"{path} is damaged: {error!r}.") from None
+    if not isinstance(found, dict) or not all(type(one) is int for pair in found.items() for one in pair):
+        raise ValueError(f"{path} is damaged: it must map numbers to numbers.")
+    return found
+
+
+def _read_table(path: Path) -> np.ndarray:
+    """(rows, dimensions), mapped from the file, where its header can ask neither for a pickle nor for more memory."""
+    try:
+        table: np.ndarray = np.lib.format.open_memmap(path, mode="r")
+    except (ValueError, EOFError, OSError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
+    if table.ndim != 2 or table.dtype.kind != "f" or not np.isfinite(table).all():
+        raise ValueError(f"{path} is damaged: it must hold a table of finite numbers.")
+    return table
+
+
+def _read_strings(path: Path) -> list[str]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
+    if not isinstance(found, list) or not all(isinstance(word, str) for word in found):
+        raise ValueError(f"{path} is damaged: it must hold a list of words.")
     return found
 
 
 def hashes(words: Sequence[str]) -> np.ndarray:
     """MurmurHash64A with seed 1 of each word, as spaCy numbers its strings; words of one length at a time."""
     multiplier, found = np.uint64(0xC6A4A7935BD1E995), np.zeros(len(words), dtype=np.uint64)
-    encoded = [word.encode() for word in words]
+    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
     by_length: dict[int, list[int]] = {}
     for number, data in enumerate(encoded):
         by_length.setdefault(len(data), []).append(number)

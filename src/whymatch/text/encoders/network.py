@@ -1,0 +1,237 @@
+"""A Hugging Face encoder with its tokenizer: loaded from a folder as data, and texts read in batches of windows."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from whymatch.text.encoders.folders import member, model_files, read_weights, staged
+
+AT_ONCE = {"cpu": 2**12, "cuda": 2**16}  # tokens in a batch, padding included
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A Hugging Face encoder with its tokenizer."""
+
+    model: Any
+    tokenizer: Any
+    before: list[int]  # special tokens around a text
+    after: list[int]
+    room: int  # tokens that fit, special ones included
+
+    def write(self, folder: Path) -> None:
+        """Model and tokenizer, as `load` reads them."""
+        with quietly():
+            self.model.save_pretrained(folder)
+            self.tokenizer.save_pretrained(folder)
+
+    @property
+    def layers(self) -> int:
+        return int(self.model.config.num_hidden_layers)
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device(self.model.device)
+
+    def tokens(self, texts: Sequence[str]) -> Any:
+        """Token numbers and offsets of each text, without special tokens and without truncation."""
+        return self.tokenizer(
+            list(texts),
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            truncation=False,
+            verbose=False,
+        )
+
+    @property
+    def fits(self) -> int:
+        """Tokens of a text that fit between the special ones."""
+        return self.room - len(self.before) - len(self.after)
+
+    def window(self, tokens: list[int]) -> list[int]:
+        """Tokens with the special ones around them."""
+        return [*self.before, *tokens, *self.after]
+
+    def together(self, left: list[int], right: list[int]) -> tuple[list[int], list[int], int]:
+        """Two texts in one window, as the tokenizer puts them; the left one starts where a text alone does.
+
+        Gives the tokens, which text each counts with, and where the right one starts.
+        """
+        ids, kinds, size, first, second = self.frame
+
+        def around(values: list[int], of_left: list[int], of_right: list[int]) -> list[int]:
+            return [*values[:first], *of_left, *values[first + size : second], *of_right, *values[second + size :]]
+
+        types = around(kinds, [kinds[first]] * len(left), [kinds[second]] * len(right))
+        return around(ids, left, right), types, second - size + len(left)
+
+    @cached_property
+    def frame(self) -> tuple[list[int], list[int], int, int, int]:
+        """Two texts of one letter in one window: tokens, types, the size of a text, and where each starts."""
+        bare, both = self.tokenizer("a", add_special_tokens=False)["input_ids"], self.tokenizer("a", "a")
+        ids, size, first = both["input_ids"], len(bare), len(self.before)
+        kinds = both.get("token_type_ids") or [0] * len(ids)
+        second = next(i for i in range(first + size, len(ids)) if ids[i : i + size] == bare)
+        return ids, kinds, size, first, second
+
+    def read(
+        self, windows: Sequence[list[int]], layer: int | None = None, types: Sequence[list[int]] | None = None
+    ) -> tuple[Tensor, np.ndarray]:
+        """(rows, dimensions) that hold the tokens of all windows, and the row of each window's first token."""
+        parts, first, total = [torch.zeros(0, self.model.config.hidden_size, device=self.device)], [0] * len(windows), 0
+        for numbers, states in self.batches(windows, layer, types):
+            for row, number in enumerate(numbers):
+                first[number] = total + row * states.shape[1]
+            parts.append(states.flatten(0, 1))
+            total += len(parts[-1])
+        return torch.cat(parts), np.array(first, dtype=np.int64)
+
+    def batches(
+        self, windows: Sequence[list[int]], layer: int | None = None, types: Sequence[list[int]] | None = None
+    ) -> Iterator[tuple[list[int], Tensor]]:
+        """The numbers of some windows and (windows, length, dimensions) from a layer, the last unless told.
+
+        `types` says which text each token counts with, where a window holds two. Batches are of similar length, the
+        longest first, and nothing is kept. Empty windows are left out.
+        """
+        order = sorted(range(len(windows)), key=lambda number: len(windows[number]), reverse=True)
+        order = [number for number in order if windows[number]]
+        start, most = 0, AT_ONCE.get(self.device.type, 2**12)
+        while start < len(order):
+            longest = len(windows[order[start]])
+            length = longest if self.device.type == "cpu" else stepped(longest, self.room)
+            batch = order[start : start + max(1, most // length)]
+            ids = np.full((len(batch), length), self.tokenizer.pad_token_id or 0)
+            mask, kinds = np.zeros_like(ids), np.zeros_like(ids)
+            for row, number in enumerate(batch):
+                tokens = len(windows[number])
+                ids[row, :tokens] = windows[number]
+                mask[row, :tokens] = 1
+                if types is not None:
+                    kinds[row, :tokens] = types[number]
+            given = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": kinds} if kinds.any() else {})
+            inputs = {name: torch.from_numpy(values).to(self.device) for name, values in given.items()}
+            out = self.model(**inputs, output_hidden_states=layer is not None)
+            yield batch, (out.last_hidden_state if layer is None else out.hidden_states[layer]).float()
+            start += len(batch)
+
+
+def stepped(length: int, room: int) -> int:
+    """The next of few lengths: the attention of a GPU makes a plan for each that it meets.
+
+    >>> [stepped(length, room=500) for length in (3, 9, 64, 65, 300, 490)]
+    [8, 16, 64, 128, 320, 500]
+    """
+    step = 8 if length <= 64 else 64
+    return min(-(-length // step) * step, max(length, room))
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without the messages and progress bars of transformers."""
+    from transformers.utils import logging as untyped
+
+    logging: Any = untyped
+    was_verbose, showed = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(was_verbose)
+        if showed:
+            logging.enable_progress_bar()
+
+
+def load(folder: Path, device: str | None = None) -> Network:
+    """The model in a folder, as `load_own`; while its files stay the same, it is loaded once and shared."""
+    try:
+        stamps = [(name, member(folder, name).stat()) for name in model_files(folder)]
+    except (OSError, ValueError) as error:
+        raise ValueError(f"The model in {folder} cannot be loaded: {error}") from error
+    state = tuple((name, stamp.st_ino, stamp.st_size, stamp.st_mtime_ns) for name, stamp in stamps)
+    return _loaded(folder, device, state)
+
+
+@lru_cache(maxsize=4)
+def _loaded(folder: Path, device: str | None, state: object) -> Network:
+    return load_own(folder, device)
+
+
+def load_own(folder: Path, device: str | None = None) -> Network:
+    """A copy of the model in a folder that nobody shares, from safetensors only, in evaluation mode.
+
+    Raises:
+        ValueError: if the folder does not hold an encoder of texts that transformers knows, with its weights in
+            safetensors and a fast tokenizer.
+    """
+    try:
+        with quietly(), staged(folder) as stage:
+            model, missing = _build(folder, stage)
+            tokenizer = _read_tokenizer(stage, model.config)
+        model = model.get_encoder() if model.config.is_encoder_decoder else model
+        model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
+    except Exception as error:  # a damaged model can raise anything
+        raise ValueError(f"The model in {folder} cannot be loaded: {error}") from error
+    if missing := [name for name in missing if "pooler" not in name]:
+        raise ValueError(f"The weights in {folder} are not those of its config.json: {missing[0]} is missing.")
+    if len(tokenizer) <= len(tokenizer.all_special_ids):
+        raise ValueError(f"The folder {folder} holds no tokenizer: there is no vocabulary in it.")
+    if not tokenizer.is_fast:
+        raise ValueError(f"The tokenizer in {folder} does not give offsets. Use a model with a fast tokenizer.")
+    network = Network(model, tokenizer, *around(tokenizer), min(tokenizer.model_max_length, positions(model)))
+    if network.fits < 2:
+        raise ValueError(f"The model in {folder} has room for {network.fits} tokens of a text. It needs 2 or more.")
+    return network
+
+
+def _build(folder: Path, stage: Path) -> tuple[Any, list[str]]:
+    """The model that the staged configuration describes, with the folder's weights; and the names of missing ones."""
+    from transformers import MODEL_MAPPING, AutoConfig
+
+    config = AutoConfig.from_pretrained(stage, local_files_only=True, trust_remote_code=False)
+    if type(config) not in MODEL_MAPPING:
+        raise ValueError(f"transformers has no encoder for models of the type {config.model_type!r}.")
+    found: Any = MODEL_MAPPING[type(config)]
+    kinds = found if isinstance(found, tuple) else (found,)
+    kind: Any = next((kind for kind in kinds if kind.__name__ in (config.architectures or ())), kinds[0])
+    reads = getattr(kind, "input_modalities", "text")
+    if {reads} != {"text"} and {*reads} != {"text"}:
+        raise ValueError(f"a {kind.__name__} does not read texts alone, but {', '.join(map(str, reads))}.")
+    model, report = kind.from_pretrained(  # no folder is given: it cannot look for other files than ours
+        None, config=config, state_dict=read_weights(folder), dtype=torch.float32, output_loading_info=True
+    )
+    model.config.name_or_path = ""
+    return model, sorted(report["missing_keys"])
+
+
+def _read_tokenizer(stage: Path, config: Any) -> Any:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(stage, config=config, local_files_only=True, trust_remote_code=False)
+    tokenizer.name_or_path = ""
+    return tokenizer
+
+
+def positions(model: Any) -> int:
+    """How many tokens a model can tell the places of; 512 where it sets no limit."""
+    limit = getattr(model.config, "max_position_embeddings", None) or 512
+    table = next((part for name, part in model.named_modules() if name.endswith("position_embeddings")), None)
+    padding = getattr(table, "padding_idx", None)  # RoBERTa and its kin count places from after it
+    return limit - (0 if padding is None else padding + 1) if limit > 0 else 512
+
+
+def around(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """The special tokens that a tokenizer puts before and after a text."""
+    bare, full = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
+    start = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
+    return full[:start], full[start + len(bare) :]

@@ -1,0 +1,122 @@
+"""A flipped bit in the files of an index is an error that says where, or changes no answer."""
+
+import random
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.search.encoding import aligner, post, posts
+from whymatch.search.candidates import by_vectors
+from whymatch.search.duplicates import duplicates
+from whymatch.search.index import Index
+from whymatch.search.rows import COLUMNS, from_arrow, pooled, to_arrow
+
+DOCUMENTS = {**posts(8), "copy": post(3)}
+QUERY = post(3)
+FLIPS = 40
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("damage") / "index"
+    index = Index.create(folder, aligner())
+    index.add(DOCUMENTS)
+    index.compact()
+    return folder
+
+
+def answers(folder: Path) -> list[object]:
+    """What an index says: hits with their links, duplicates, and all texts."""
+    index = Index.open(folder, aligner())
+    hits = [(hit.id, hit.score, [link.texts for link in hit.alignment.links]) for hit in index.search(QUERY, top=9)]
+    pairs = sorted((found.left, found.right, found.overlap) for found in duplicates(index))
+    return [sorted(hits), pairs, {id_: index[id_].text for id_ in sorted(index.ids())}]
+
+
+def test_a_flipped_bit_is_an_error_in_words_or_changes_no_answer(written: Path, tmp_path: Path) -> None:
+    expected, chance, damaged = answers(written), random.Random(0), 0
+    names = [path.relative_to(written) for path in sorted(written.rglob("*.lance")) if path.is_file()]
+    assert any("data" in name.parts for name in names)
+    for number in range(FLIPS):
+        folder = tmp_path / str(number)
+        shutil.copytree(written, folder)
+        file = folder / chance.choice([name for name in names if number % 3 == 0 or "data" in name.parts])
+        content = bytearray(file.read_bytes())
+        place = chance.randrange(8 * len(content))
+        content[place // 8] ^= 1 << place % 8
+        file.write_bytes(content)
+        try:
+            found, complaint = answers(folder), ""
+        except (OSError, ValueError) as error:
+            found, complaint = [], str(error)
+        if complaint:
+            assert str(folder) in complaint
+            assert "again" in complaint
+            damaged += 1
+        else:
+            assert found == expected
+        shutil.rmtree(folder)
+    assert damaged > FLIPS / 4
+
+
+@given(data=st.data())
+def test_whatever_is_kept_of_a_document_is_sealed(data: st.DataObject, written: Path) -> None:
+    """Any other id, text, span or vector is noticed, and the document is named."""
+    index = Index.open(written)
+    rows = ROWS.setdefault(written, index.store.rows(list(DOCUMENTS), COLUMNS))
+    assert {entry.id: entry.text for entry in from_arrow(rows, written)} == DOCUMENTS
+    number = data.draw(st.integers(0, rows.num_rows - 1))
+    column = data.draw(st.sampled_from(["id", "text", "spans", "vectors", "seal"]))
+    row = rows.slice(number, 1).to_pylist()[0]
+    values = row[column]
+    if column in ("id", "text"):
+        place = data.draw(st.integers(0, len(values) - 1))
+        row[column] = values[:place] + chr(ord(values[place]) ^ 1) + values[place + 1 :]
+    elif column == "seal":
+        row[column] = bytes([values[0] ^ 128, *values[1:]])
+    else:
+        at = data.draw(st.integers(0, len(values) - 1)), data.draw(st.integers(0, len(values[0]) - 1))
+        kind = np.uint16 if column == "vectors" else np.int32
+        numbers = np.array(values, dtype=np.float16 if column == "vectors" else np.int32)
+        numbers.view(kind)[at] ^= 1
+        row[column] = numbers.tolist()
+    damaged = pa.Table.from_pylist([row], schema=rows.schema)
+    with pytest.raises(OSError, match="is damaged: its text, spans or vectors") as raised:
+        from_arrow(damaged, "corpus.index")
+    assert repr(row["id"]) in str(raised.value)
+    assert "corpus.index" in str(raised.value)
+
+
+ROWS: dict[Path, pa.Table] = {}
+
+
+def test_a_damaged_document_is_written_anew(tmp_path: Path) -> None:
+    index = Index.create(tmp_path / "index", aligner())
+    index.add(DOCUMENTS)
+    (entry,) = index.entries(["post-2"])
+    row = to_arrow([entry], index.store.schema).to_pylist()[0]
+    damaged = pa.Table.from_pylist([{**row, "text": row["text"].upper()}], schema=index.store.schema)
+    index.store.merge(damaged, replace=True)
+    for look in (lambda: index["post-2"], lambda: index.search(QUERY), lambda: list(duplicates(index))):
+        with pytest.raises(OSError, match=r"The document 'post-2' of the index in .* is damaged.*Index\.replace"):
+            look()
+    assert index["post-3"].text == post(3)
+    index.replace({"post-2": post(2)})
+    assert index["post-2"].text == post(2)
+    assert index.search(QUERY)
+
+
+def test_duplicates_are_found_though_a_pooled_vector_is_damaged(tmp_path: Path) -> None:
+    index = Index.create(tmp_path / "index", aligner())
+    index.add(DOCUMENTS)
+    (entry,) = index.entries(["copy"])
+    row = to_arrow([entry], index.store.schema).to_pylist()[0]
+    other = pooled(np.roll(entry.vectors, 1, axis=1)).tolist()
+    index.store.merge(pa.Table.from_pylist([{**row, "pooled": other}], schema=index.store.schema), replace=True)
+    assert by_vectors(index.store, pooled(entry.vectors), 1).column("id").to_pylist() == ["post-3"]
+    assert [(found.left, found.right) for found in duplicates(index)] == [("copy", "post-3")]
