@@ -1,9 +1,11 @@
 """Set-up that every test relies on."""
 
+import gc
 import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import hypothesis
 import pytest
@@ -29,6 +31,15 @@ def pytest_configure() -> None:
     for compiled in (kernels / "__pycache__").glob("*.nb?"):
         if compiled.stat().st_mtime < newest:
             compiled.unlink(missing_ok=True)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_full_collections() -> Iterator[None]:
+    """Trainings collect all garbage when they start, which takes longer than they do in a process full of tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        quick = SimpleNamespace(collect=lambda: 0, freeze=gc.freeze, unfreeze=gc.unfreeze)
+        patch.setattr("whymatch.learning.fit.gc", quick)
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

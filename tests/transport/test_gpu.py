@@ -54,15 +54,15 @@ def agrees(cost: torch.Tensor, constraint: Constraint) -> None:
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_links_are_the_cpus_for_every_kind_of_cost(family: Family, constraint: Constraint) -> None:
     rng = np.random.default_rng(0)
-    for shape in ((1, 4, 9), (1, 7, 7)):
+    for shape in ((1, 3, 7), (1, 5, 5)):
         agrees(in_single(family(rng, shape), family), constraint)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_double_precision_stays_double(family: Family) -> None:
-    for seed in range(4):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
-        agrees(torch.from_numpy(family(rng, (1, 8, 5))), Exactly(2))
+        agrees(torch.from_numpy(family(rng, (1, 6, 4))), Exactly(2))
         agrees(torch.from_numpy(family(rng, (1, 5, 6))), UpTo(1, below=0.2))
 
 
@@ -171,7 +171,7 @@ def test_a_layout_in_memory_changes_nothing() -> None:
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_the_path_is_the_cpus(family: Family) -> None:
     rng = np.random.default_rng(2)
-    for shape in ((1, 3, 8), (1, 6, 5)):
+    for shape in ((1, 2, 6), (1, 5, 4)):
         cost = in_single(family(rng, shape), family)
         found, expected = path_there(cost), path(cost.double())
         assert found.status.tolist() == expected.status.tolist()

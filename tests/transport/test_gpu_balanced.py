@@ -29,7 +29,7 @@ def agrees(cost: torch.Tensor) -> None:
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_plans_cost_what_the_cpus_cost_for_every_kind_of_cost(family: Family) -> None:
     rng = np.random.default_rng(0)
-    for shape in ((1, 4, 6), (1, 5, 5)):
+    for shape in ((1, 3, 5), (1, 4, 4)):
         values = family(rng, shape)
         values = values / 1e271 if family is enormous else values * 1e260 if family is minute else values
         agrees(torch.from_numpy(values).float())
@@ -50,7 +50,7 @@ def test_an_impatient_solver_starts_over_with_large_units(family: str, monkeypat
     monkeypatch.setattr(flows, "PATIENCE", tl.constexpr(0))
     build = next(built for built in FAMILIES if built.__name__ == family)
     for seed in range(3):
-        agrees(torch.from_numpy(build(np.random.default_rng(seed), (1, 5, 7))).float())
+        agrees(torch.from_numpy(build(np.random.default_rng(seed), (1, 4, 5))).float())
 
 
 @pytest.mark.skipif(DEVICE == "cuda", reason="a compiled kernel has its patience built in")
