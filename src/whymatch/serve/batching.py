@@ -116,7 +116,6 @@ class Batcher(Generic[Question, Answer]):
                 self._answer_round(small)
                 resumed = time.monotonic()
 
-        self.answering += len(chosen)
         answers: Sequence[Answer | Exception] = []
         try:
             with at_checkpoints(step_in):
@@ -150,6 +149,7 @@ class Batcher(Generic[Question, Answer]):
             size += some.size
         taken = {id(some) for some in chosen}
         self.waiting = [some for some in self.waiting if id(some) not in taken]
+        self.answering += len(chosen)
         return chosen
 
     def _drop_cancelled(self) -> None:
