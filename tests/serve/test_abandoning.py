@@ -1,7 +1,7 @@
 """A real encoder under the batcher: work that nobody waits for stops between two batches, and costs nobody else."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -76,9 +76,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(roberta: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def desk(roberta: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setitem(networks.AT_ONCE, "cpu", 64)
-    yield Desk(roberta)
+    return Desk(roberta)
 
 
 def same(answer: "Future[bytes]", expected: dict[str, Any]) -> bool:

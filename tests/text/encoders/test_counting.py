@@ -20,7 +20,14 @@ from whymatch.text.encoders.word import WordEncoder
 from whymatch.text.spans import whole, words
 from whymatch.text.vectors import WordVectors
 
-TEXTS = ["the cat sat on the mat", "." * 300, "a" * 1000, "漢字" * 40, "👩\u200d👧 é\u0301 \u200b!", "it is cold, " * 50 + "yes"]
+TEXTS = [
+    "the cat sat on the mat",
+    "." * 300,
+    "a" * 1000,
+    "漢字" * 40,
+    "👩\u200d👧 é\u0301 \u200b!",
+    "it is cold, " * 50 + "yes",
+]
 
 
 class Reading:
@@ -51,9 +58,7 @@ def special(encoder: Any) -> int:
 
 @pytest.mark.parametrize("kind", [SentenceEncoder, FineTuned, WordEncoder, InContext])
 @pytest.mark.parametrize("model", ["roberta", "minilm"])
-def test_tokens_of_a_text_are_those_that_the_model_reads(
-    kind: Any, model: str, request: pytest.FixtureRequest
-) -> None:
+def test_tokens_of_a_text_are_those_that_the_model_reads(kind: Any, model: str, request: pytest.FixtureRequest) -> None:
     encoder = kind(request.getfixturevalue(model), device="cpu")
     counted = reading(encoder)
     for text in TEXTS:
@@ -62,7 +67,9 @@ def test_tokens_of_a_text_are_those_that_the_model_reads(
         assert token_counts(encoder, [text]) == [counted.tokens - special(encoder) * counted.windows]
 
 
-@pytest.mark.parametrize("pairs", [[(left, right)] for left in TEXTS[:3] for right in TEXTS[3:]] + [[(TEXTS[0],) * 2] * 2])
+@pytest.mark.parametrize(
+    "pairs", [[(left, right)] for left in TEXTS[:3] for right in TEXTS[3:]] + [[(TEXTS[0],) * 2] * 2]
+)
 def test_tokens_of_a_pair_are_those_that_are_read_together(pairs: Sequence[tuple[str, str]], roberta: Path) -> None:
     encoder = InContext(roberta, jointly=True, device="cpu")
     counted = reading(encoder)
