@@ -1,9 +1,14 @@
 """The server under load, from this process over loopback: many requests at once against one at a time.
 
     python -m benchmarks.serve [--seconds 15] [--people 32] [--memory 20000]
+    python -m benchmarks.serve --hostile [--seconds 60] [--people 4]
 
 Texts are made up and never repeat, so nothing is encoded twice. The last table says what bounds the server: the rate of
 the encoder and of the whole aligner alone, a pair at a time and as many together as the server takes.
+
+With `--hostile` people send posts, each waiting for the answer before sending the next, while one more client sends ten
+requests a minute that are as expensive as they can be. A row says what they were and what became of them, and how long
+the people waited.
 """
 
 import argparse
@@ -16,7 +21,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from statistics import quantiles
+from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 import whymatch as wm
@@ -28,7 +35,8 @@ the a my your this that network driver laptop kernel screen battery update packa
 light sound cable router printer drops fails works starts stops hangs crashes boots loads opens slowly again never
 always after before while during with without on under system user password account music video game browser page
 """
-SIZES = {"titles (1 sentence)": (1, 6), "posts (6 sentences)": (6, 12)}  # sentences, words in each
+POSTS = (6, 12)  # sentences, words in each
+SIZES = {"titles (1 sentence)": (1, 6), "posts (6 sentences)": POSTS}
 
 
 def main() -> None:
@@ -36,7 +44,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15, help="for each measurement")
     parser.add_argument("--people", type=int, default=32, help="who ask at once")
     parser.add_argument("--memory", type=int, default=20_000, help="requests over which memory is watched; 0 for none")
+    parser.add_argument("--hostile", action="store_true", help="measure people beside a client that means harm")
     settings = parser.parse_args()
+    if settings.hostile:
+        measure_hostile(settings.people, settings.seconds)
+        return
     with served() as url:
         rows = []
         for name, size in SIZES.items():
@@ -45,7 +57,7 @@ def main() -> None:
             many = asyncio.run(load(url, size, people=settings.people, seconds=settings.seconds))
             rows += [row(name, 1, one, one), row(name, settings.people, many, one)]
         print(table(["texts", "at once", "requests/s", "ratio", "p50 ms", "p99 ms", "statuses"], rows), "\n")
-        beyond = asyncio.run(load(url, SIZES["posts (6 sentences)"], people=160, seconds=settings.seconds / 2))
+        beyond = asyncio.run(load(url, POSTS, people=160, seconds=settings.seconds / 2))
         print(f"160 at once, where the limit is {Limits().requests}: {beyond.statuses}; p99 of a refusal", end=" ")
         print(f"{1000 * part(beyond.refusals, 99):.0f} ms; all with Retry-After: {beyond.told}\n")
         if settings.memory:
@@ -83,9 +95,9 @@ def part(times: Sequence[float], share: int) -> float:
 
 
 @contextmanager
-def served() -> Iterator[str]:
+def served(*options: str) -> Iterator[str]:
     """A server in a process of its own, once it is ready."""
-    command = [sys.executable, "-m", "whymatch", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "whymatch", "serve", "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         url = process.stdout.readline().split()[-1]
@@ -152,6 +164,89 @@ async def get(url: str, path: str) -> tuple[int, bytes]:
     return status, body
 
 
+def measure_hostile(people: int, seconds: float) -> None:
+    """Prints how long people wait beside each kind of hostile request."""
+    with TemporaryDirectory() as folder, served("--index", index(Path(folder))) as url:
+        asyncio.run(load(url, POSTS, people=people, seconds=2))  # warm
+        head = ["ten a minute of", "answered with", "requests/s", "p50 ms", "p99 ms", "longest ms", "MiB"]
+        rows = []
+        for name, (path, body, leaves) in {"nothing": ("", {}, False), **hostile_requests()}.items():
+            small, statuses = asyncio.run(beside(url, path, body, leaves=leaves, people=people, seconds=seconds))
+            times = [
+                f"{1000 * value:.0f}" for value in (part(small.times, 50), part(small.times, 99), max(small.times))
+            ]
+            said = ", ".join(f"{number} × {status}" for status, number in sorted(statuses.items()))
+            rows.append([name, said, f"{small.rate:.1f}", *times, f"{resident(url):.0f}"])
+            assert {*small.counts} == {200}, small.statuses
+            print(*rows[-1], sep=" | ", flush=True)
+    print(table(head, rows))
+
+
+def hostile_requests() -> dict[str, tuple[str, object, bool]]:
+    """Requests by name: path, body, and whether the client leaves at once. All but the first are within the limits."""
+    choose = random.Random(1)
+    dots = {"left": "." * 12_451, "right": "." * 12_449}
+    letters = [f"{choose.choice(TEXT.split())}{number}" for number in range(200)]
+    many = {"left": letters, "right": letters[::-1]}
+    sentences = [text(choose, 24, 2) for _ in range(100)]
+    return {
+        "99,000 dots": ("/align", {"left": "." * 99_000, "right": "."}, False),
+        "24,900 dots": ("/align", dots, False),
+        "24,900 dots, client leaves": ("/align", dots, True),
+        "8,000 dots, with a page": ("/align", {"left": "." * 4001, "right": "." * 3999, "page": True}, False),
+        "24,900 times a": ("/align", {"left": "a " * 12_451, "right": "a " * 12_449}, False),
+        "24,900 Chinese characters": ("/align", {"left": "漢" * 12_450, "right": "字" * 12_450}, False),
+        "99,000 letters in one word": ("/align", {"left": "x" * 50_000, "right": "y" * 49_000, "page": True}, False),
+        "99,000 flags, as words": ("/align", {"left": "\U0001f1e6" * 99_000, "right": "b", "spans": "word"}, False),
+        "99,000 Thai letters": ("/align", {"left": "\u0e01" * 75_000 + "!\u0e01" * 12_000, "right": "b"}, False),
+        "200 × 200 spans, many links": ("/align", many | {"constraint": "up-to:9999", "below": 2, "page": True}, False),
+        "10 pairs of 200 × 200 spans": ("/align/batch", {"pairs": [many] * 10, "constraint": "balanced"}, False),
+        "100 documents to rank": ("/rank", {"query": text(choose, 100, 2), "documents": sentences}, False),
+        "a search for 500 sentences": (
+            "/search",
+            {"query": text(choose, 500, 2), "top": 50, "constraint": "up-to:9999", "below": 2, "page": True},
+            False,
+        ),
+        "a list of 500,000 numbers": ("/align", {"left": [1] * 330_000, "right": "b"}, False),
+    }
+
+
+async def beside(
+    url: str, path: str, body: object, *, leaves: bool, people: int, seconds: float
+) -> tuple[Load, Counter[int | str]]:
+    """What came of the requests of people, and of those that a hostile client sent meanwhile, ten a minute."""
+    statuses: Counter[int | str] = Counter()
+    sent = request(url, "POST", path, json.dumps(body, ensure_ascii=False).encode())
+
+    async def harm(delay: float) -> None:
+        await asyncio.sleep(delay)
+        reader, writer = await asyncio.open_connection(urlsplit(url).hostname, urlsplit(url).port)
+        writer.write(sent)
+        await writer.drain()
+        if leaves:
+            await asyncio.sleep(0.2)
+        statuses["left" if leaves else (await answer(reader))[0]] += 1
+        writer.close()
+
+    work = [asyncio.ensure_future(harm(delay)) for delay in range(0, int(seconds), 6) if path]
+    small = await load(url, POSTS, people=people, seconds=seconds)
+    await asyncio.gather(*work)
+    return small, statuses
+
+
+def index(folder: Path) -> str:
+    """An index of made-up posts."""
+    choose = random.Random(2)
+    wm.Index.create(folder / "index").add({str(number): text(choose, *POSTS) for number in range(300)})
+    return str(folder / "index")
+
+
+def resident(url: str) -> float:
+    """What the server holds in memory, in MiB."""
+    figures = asyncio.run(get(url, "/metrics"))[1].decode().splitlines()
+    return next(float(line.split()[1]) for line in figures if line.startswith("process_resident_memory_bytes")) / 2**20
+
+
 def watch_memory(url: str, requests: int, people: int) -> None:
     """What the process holds, in ten steps."""
     rows = []
@@ -159,9 +254,7 @@ def watch_memory(url: str, requests: int, people: int) -> None:
         if step:
             some = asyncio.run(load(url, (1, 4), people=people, requests=requests // 10))
             assert {*some.counts} == {200}, some.statuses
-        figures = asyncio.run(get(url, "/metrics"))[1].decode().splitlines()
-        held = next(float(line.split()[1]) for line in figures if line.startswith("process_resident_memory_bytes"))
-        rows.append([f"{step * requests // 10:,}", f"{held / 2**20:.0f}"])
+        rows.append([f"{step * requests // 10:,}", f"{resident(url):.0f}"])
         print(f"after {rows[-1][0]} requests: {rows[-1][1]} MiB", flush=True)
     print()
 

@@ -59,6 +59,15 @@ def test_links_and_score_hold_on_the_rationale_alone(
     assert checked.on_rationale == pytest.approx(why.score)
 
 
+@given(left=texts, right=texts, constraint=constraints)
+def test_links_alone_are_the_same_links(left: list[str], right: list[str], constraint: wm.Constraint) -> None:
+    (why,) = ALIGNER.align_many([(left, right)], constraint, clip=True)
+    (alone,) = ALIGNER.align_many([(left, right)], constraint, clip=True, links_only=True)
+    assert (alone.links, alone.score, alone.certificate.gap) == (why.links, why.score, why.certificate.gap)
+    assert alone.path == ()
+    assert alone.certificate.margin in (None, math.inf)
+
+
 @given(left=texts, right=texts)
 def test_the_path_is_exactly_k_for_every_k(left: list[str], right: list[str]) -> None:
     why = ALIGNER.align(left, right)

@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Sequence
 from threading import Event
+from time import sleep
 
 import pytest
 
+from whymatch.interruption import interruption_point
 from whymatch.serve.batching import Batcher
 from whymatch.serve.problems import Problem
 
@@ -17,7 +19,7 @@ class Desk:
         self.open, self.busy = Event(), Event()
         self.rounds: list[list[int]] = []
         limits = {"most": 8, "budget": 100, "waiting": 10**6} | limits
-        self.batcher: Batcher[int, int] = Batcher(self.answer, **limits)
+        self.batcher: Batcher[int, int] = Batcher(self.answer, **limits, slice_seconds=0)
         self.batcher.start()
 
     def answer(self, questions: Sequence[int]) -> list[int | Exception]:
@@ -119,6 +121,56 @@ def test_a_question_that_was_taken_back_is_not_answered() -> None:
     asyncio.run(run())
     desk.batcher.stop()
     assert [number for some in desk.rounds for number in some] == [0, 8]
+
+
+def test_a_round_that_everybody_left_ends_at_its_next_interruption_point() -> None:
+    begun = Event()
+
+    def answer(questions: Sequence[int]) -> list[int | Exception]:
+        begun.set()
+        while 7 in questions:  # it would take for ever
+            interruption_point()
+            sleep(0.001)
+        return [*questions]
+
+    batcher: Batcher[int, int] = Batcher(answer, most=8, budget=100, waiting=100)
+    batcher.start()
+
+    async def run() -> None:
+        gone = asyncio.ensure_future(batcher.ask(7, 1))
+        await asyncio.to_thread(begun.wait)
+        gone.cancel()
+        assert await batcher.ask(8, 1) == 8
+
+    asyncio.run(run())
+    batcher.stop()
+    assert batcher.unanswered == 0
+
+
+def test_large_questions_that_wait_do_not_keep_small_ones_out() -> None:
+    desk = Desk(budget=10, waiting=25)
+    first = desk.batcher.put(0, 1)
+    desk.busy.wait()
+    large, small = desk.batcher.put(20, 20), [desk.batcher.put(number, 10) for number in (2, 3)]
+    for size in (11, 10):
+        with pytest.raises(Problem, match="Too much text"):
+            desk.batcher.put(4, size)
+    desk.open.set()
+    desk.batcher.stop()
+    assert [some.result(0) for some in (first, large, *small)] == [0, 400, 4, 9]
+
+
+def test_questions_that_were_taken_back_take_no_room() -> None:
+    desk = Desk(waiting=25)
+    first = desk.batcher.put(0, 1)
+    desk.busy.wait()
+    for _ in range(10):
+        desk.batcher.put(5, 20).cancel()
+    kept = desk.batcher.put(6, 20)
+    desk.open.set()
+    desk.batcher.stop()
+    assert (first.result(0), kept.result(0)) == (0, 36)
+    assert desk.rounds == [[0], [6]]
 
 
 def test_too_much_is_refused_at_once() -> None:

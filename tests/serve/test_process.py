@@ -1,5 +1,6 @@
 """The server as it runs: what slow, broken and large requests do to others, how it stops, and what it logs."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -105,6 +106,26 @@ def test_a_client_that_leaves_hurts_nobody(served: Served) -> None:
         with served.connect() as connection:
             connection.sendall(head + str(len(body)).encode() + b"\r\n\r\n" + body)
     assert served.post("/align", ASKED).status_code == 200
+
+
+def test_a_client_that_leaves_before_its_answer_is_not_worked_for(served: Served) -> None:
+    body = json.dumps({"left": "." * 12_000, "right": "!" * 12_000}).encode()
+    head = b"POST /align HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+    with served.connect() as connection:
+        connection.sendall(head + str(len(body)).encode() + b"\r\n\r\n" + body)
+        until(lambda: unanswered(served) == 1)
+    until(lambda: any(line.get("status") == 499 for line in served.said()))
+    until(lambda: unanswered(served) == 0)
+    assert served.post("/align", ASKED).status_code == 200
+
+
+@pytest.mark.parametrize("sign", [".", "!", "漢", "a "])
+def test_limits_count_tokens(served: Served, sign: str) -> None:
+    found = problem(served.post("/align", {"left": sign * (99_000 // len(sign)), "right": "b"}))
+    assert found["status"] == 413
+    tokens = 99_000 // len(sign) + 1
+    assert f"{tokens:,} tokens" in found["detail"]
+    assert "25,000 tokens a request" in found["detail"]
 
 
 def test_a_body_that_is_too_large_is_refused_with_an_answer(served: Served) -> None:

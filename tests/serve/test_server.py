@@ -15,7 +15,7 @@ from whymatch.matching.alignment import Alignment
 from whymatch.serve.app import create
 from whymatch.serve.limits import Limits
 
-LIMITS = Limits(characters=3000, spans=20, matrix=150, pairs=40, documents=5, top=2)
+LIMITS = Limits(characters=3000, tokens=1000, spans=20, matrix=150, matrices=500, pairs=40, documents=5, top=2)
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +162,11 @@ def test_the_page_of_an_answer_is_the_export(client: TestClient, library: wm.Ali
     ("path", "asked", "status", "told"),
     [
         ("/align", {"left": "x" * 2000, "right": "y" * 1001}, 413, "3,001 characters"),
+        ("/align", {"left": "." * 600, "right": "!" * 600}, 413, "1,200 tokens"),
+        ("/align", {"left": ["."] * 1001, "right": "A", "spans": "word"}, 413, "tokens"),
+        ("/align/batch", {"pairs": [{"left": "." * n, "right": "!"} for n in (300, 301, 401)]}, 413, "1,003 tokens"),
+        ("/rank", {"query": "A", "documents": ["." * 500, "!" * 501]}, 413, "1,002 tokens"),
+        ("/search", {"query": "." * 1001, "top": 1}, 413, "1,001 tokens"),
         ("/align", {"left": "One. " * 21, "right": "Two."}, 422, "21 spans"),
         ("/align", {"left": "One. " * 20, "right": "Two. " * 8}, 422, "20 × 8 pairs of spans"),
         ("/align", {"left": " \n", "right": "Two."}, 422, "empty"),
@@ -176,9 +181,11 @@ def test_the_page_of_an_answer_is_the_export(client: TestClient, library: wm.Ali
         ("/align", {"left": LEFT, "right": RIGHT, "below": -3}, 422, "links nothing"),
         ("/align", {"left": LEFT, "right": RIGHT, "more": 1}, 422, "/more"),
         ("/align/batch", {"pairs": [{"left": "A", "right": "B"}] * 41}, 413, "41 pairs"),
+        ("/align/batch", {"pairs": [{"left": "One. " * 20, "right": "Two. " * 7}] * 4}, 422, "560 pairs of spans"),
         ("/align/batch", {"pairs": []}, 422, "/pairs"),
         ("/rank", {"query": "A", "documents": ["B"] * 6}, 413, "6 documents"),
         ("/rank", {"query": "A", "documents": ["B", ""]}, 422, "empty"),
+        ("/rank", {"query": "One. " * 20, "documents": ["Two. " * 6] * 5}, 422, "600 pairs of spans"),
         ("/search", {"query": "A", "top": 3}, 422, "top = 3"),
         ("/search", {"query": "", "top": 1}, 422, "empty"),
     ],
@@ -189,6 +196,25 @@ def test_what_is_too_much_or_makes_no_sense_is_refused(
     found = problem(client.post(path, json=asked))
     assert found["status"] == status
     assert told in found["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("/align", {"left": [1] * 1000, "right": "A"}),
+        ("/align/batch", {"pairs": [{}] * 1000}),
+        ("/align/batch", {"pairs": [{"left": [1] * 1000, "right": "A"}]}),
+        ("/rank", {"query": "A", "documents": [1] * 1000}),
+        ("/rank", {"query": "A", "documents": [[1] * 1000]}),
+        ("/search", {"query": "A"} | {f"field {number}": 1 for number in range(1000)}),
+        ("/align", {"left": "A", "right": "A", "constraint": {f"field {number}": 1 for number in range(1000)}}),
+    ],
+)
+def test_a_thousand_mistakes_are_not_a_thousand_errors(client: TestClient, path: str, asked: dict[str, Any]) -> None:
+    found = problem(client.post(path, json=asked))
+    assert found["status"] == 422
+    assert len(found["errors"]) <= 3
+    assert "more)" not in found["detail"]
 
 
 def test_a_number_that_is_none_is_refused(client: TestClient) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import regex
+import sentencex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -62,6 +64,64 @@ def test_a_character_of_several_code_points_is_one_word() -> None:
     family, flag, thumb = "👩\u200d👩\u200d👧\u200d👦", "🇩🇪", "👍🏽"
     text = f"{family}{flag} e\u0301tude {thumb}"
     assert [text[a:b] for a, b in spans.words(text)] == [family, flag, "e\u0301tude", thumb]
+
+
+FLAGS = "\U0001f1e6\U0001f1e9\u0301\u200d\u0903\u0600a1., \U0001f600\u1100\ufe0f\u0e33"
+
+
+@given(text=st.text(alphabet=FLAGS))
+def test_flags_are_the_characters_that_unicode_says(text: str) -> None:
+    letter = r"[\p{L}\p{M}\p{N}_]"
+    word = rf"{letter}(?:{letter}|[\u200c\u200d\u00ad])*"
+    plain = regex.compile(rf"\p{{N}}+(?:[.,]\p{{N}}+)+|{word}(?:['’]{word})*|\X")
+    expected = [match.span() for match in plain.finditer(text) if not is_blank(match[0])]
+    assert spans.words(text) == expected
+
+
+def test_a_hundred_thousand_flags_are_split() -> None:
+    text = "\U0001f1e6" * 100_001  # regex alone would look at 5,000,000,000 characters
+    assert spans.words(text) == [Span(start, min(start + 2, len(text))) for start in range(0, len(text), 2)]
+
+
+LONG = ["漢。" * 20_000, "“" * 40_000, "\u0e01" * 30_000 + "!\u0e01" * 5000, "." * 40_000, "Is it? Yes. " * 4000]
+
+
+@pytest.mark.parametrize("text", LONG)
+def test_sentences_of_long_texts_are_found_a_window_at_a_time(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    original = sentencex.get_sentence_boundaries
+
+    def watched(language: str, piece: str) -> Any:
+        read.append(len(piece))
+        return original(language, piece)
+
+    monkeypatch.setattr(sentencex, "get_sentence_boundaries", watched)
+    laws(text, spans.sentences(text))
+    assert max(read) <= spans.WINDOW
+    assert sum(read) <= 3 * len(text)
+
+
+@given(
+    paragraphs=st.lists(st.text(alphabet=" .!?“”\"'()aBc1漢。", max_size=40), max_size=12),
+    window=st.integers(100, 200),
+)
+def test_windows_change_nothing_where_paragraphs_are_shorter_than_half_of_one(
+    paragraphs: list[str], window: int
+) -> None:
+    text = "\n\n".join(paragraphs)
+    expected = spans.sentences(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spans, "WINDOW", window)
+        assert spans.sentences(text) == expected
+
+
+def test_sentences_are_found_wherever_a_window_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = " ".join(f"The {number}th train was late today." for number in range(200))
+    expected = spans.sentences(text)
+    assert len(expected) == 200
+    for window in range(100, 160):
+        monkeypatch.setattr(spans, "WINDOW", window)
+        assert spans.sentences(text) == expected
 
 
 def test_paragraphs_end_at_empty_lines_of_every_kind() -> None:

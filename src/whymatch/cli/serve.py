@@ -15,7 +15,9 @@ def add_to(verbs: Any) -> None:
     add_address(parser, 8000)
     parser.add_argument("--requests", type=int, default=64, metavar="N", help="worked on at once (default: 64)")
     parser.add_argument("--seconds", type=float, default=30, metavar="S", help="for a request (default: 30)")
-    parser.add_argument("--characters", type=int, default=100_000, metavar="N", help="of a request (default: 100000)")
+    parser.add_argument("--characters", type=int, default=100_000, metavar="N", help="in a request (default: 100000)")
+    read = "that the model reads for a request; each dot is one (default: 25000)"
+    parser.add_argument("--tokens", type=int, default=25_000, metavar="N", help=read)
     parser.add_argument("--limit", type=int, default=500, metavar="N", help="spans in a text (default: 500)")
     parser.add_argument("--matrix", type=int, default=40_000, metavar="N", help="pairs of spans (default: 40000)")
     parser.set_defaults(run=run)
@@ -31,6 +33,7 @@ def run(settings: argparse.Namespace) -> None:
         requests=settings.requests,
         seconds=settings.seconds,
         characters=settings.characters,
+        tokens=settings.tokens,
         spans=settings.limit,
         matrix=settings.matrix,
     )

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from torch import Tensor
 
+from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Alignment, Certificate, Link, Step
 from whymatch.matching.costs import COSTS, Cost, calibrated, cosine_distance, out_of_order
 from whymatch.matching.encoding import encode_pairs
@@ -123,18 +124,31 @@ class Aligner:
         return found
 
     def align_many(
-        self, pairs: Iterable[tuple[Text, Text]], constraint: Constraint | None = None, *, clip: bool = False
+        self,
+        pairs: Iterable[tuple[Text, Text]],
+        constraint: Constraint | None = None,
+        *,
+        clip: bool = False,
+        links_only: bool = False,
     ) -> list[Alignment]:
-        """One alignment a pair, encoded and solved together; `clip` makes k smaller where a text is short."""
+        """One alignment a pair, encoded and solved together; `clip` makes k smaller where a text is short.
+
+        `links_only` leaves out the margin and the path, which take longer than the links where texts have many spans.
+        """
         alignments = []
-        for number, found in enumerate(self.outcomes(pairs, constraint, clip=clip)):
+        for number, found in enumerate(self.outcomes(pairs, constraint, clip=clip, links_only=links_only)):
             if isinstance(found, ValueError):
                 raise ValueError(f"Pair {number}: {found}") from None
             alignments.append(found)
         return alignments
 
     def outcomes(
-        self, pairs: Iterable[tuple[Text, Text]], constraint: Constraint | None = None, *, clip: bool = False
+        self,
+        pairs: Iterable[tuple[Text, Text]],
+        constraint: Constraint | None = None,
+        *,
+        clip: bool = False,
+        links_only: bool = False,
     ) -> list[Alignment | ValueError]:
         """As `align_many`, but a pair that cannot be aligned gives its error and changes nothing for the others."""
         wanted = self.default() if constraint is None else constraint
@@ -156,8 +170,10 @@ class Aligner:
                 groups[outcomes[number].constraint].append(number)
         for numbers in groups.values():
             for some in batches(numbers, [tuple(map(len, outcomes[number].texts)) for number in numbers]):
+                interruption_point()
                 costs = [self.compare(outcomes[number].texts, *vectors[number]) for number in some]  # type: ignore[misc]
-                solved = self.solve([outcomes[number] for number in some], costs, by_default=constraint is None)
+                tasks = [outcomes[number] for number in some]
+                solved = self.solve(tasks, costs, by_default=constraint is None, links_only=links_only)
                 for number, alignment in zip(some, solved, strict=True):
                     outcomes[number] = alignment
         return outcomes
@@ -210,20 +226,30 @@ class Aligner:
         return cost + self.order * out_of_order(*cost.shape) if self.order else cost
 
     def solve(
-        self, tasks: "Sequence[Task]", costs: Sequence[Tensor], *, by_default: bool = False
+        self,
+        tasks: "Sequence[Task]",
+        costs: Sequence[Tensor],
+        *,
+        by_default: bool = False,
+        links_only: bool = False,
     ) -> list[Alignment | ValueError]:
         """The optimal alignments of texts under one constraint, with these costs."""
         constraint = tasks[0].constraint
         padded, sizes = pad(costs)
         solution = solve(padded, constraint, sizes=sizes, strict=False)
-        margins = affordable_margins(padded, constraint, solution, sizes)
-        steps = path(padded, min(LONGEST_PATH, int(sizes.amin(dim=1).max())) or 1, sizes=sizes)
+        margins: Sequence[float | None] = [None] * len(tasks)
+        steps: Steps | None = None
+        if not links_only:
+            margins = affordable_margins(padded, constraint, solution, sizes)
+            interruption_point()
+            steps = path(padded, min(LONGEST_PATH, int(sizes.amin(dim=1).max())) or 1, sizes=sizes)
         links: list[list[tuple[int, int]]] = [[] for _ in tasks]
         for b, i, j in solution.links.tolist():
             links[b].append((i, j))
         zero = constraint.below if isinstance(constraint, UpTo) else self.cost.neutral
         alignments: list[Alignment | ValueError] = []
         for b, (task, cost) in enumerate(zip(tasks, costs, strict=True)):
+            interruption_point()
             left, right = task.texts
             solved = solution.status[b] == Status.OK
             if not solved and len(left) and len(right):
@@ -246,7 +272,7 @@ class Aligner:
                     encoder=self.encoder.name,
                     contextual=self.contextual,
                     certificate=Certificate(len(links[b]), gap, margin, task.clipped),
-                    path=tuple(self.steps(cost, Steps(*(values[b] for values in steps)))),
+                    path=() if steps is None else tuple(self.steps(cost, Steps(*(values[b] for values in steps)))),
                     aligner=self,
                 )
             )

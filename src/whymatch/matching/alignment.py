@@ -278,7 +278,7 @@ class Alignment:
             try:
                 words = default_words()
                 pairs = self.zoomed(words)
-                inside = words.outcomes([(left[i], right[j]) for i, j in pairs])
+                inside = words.outcomes([(left[i], right[j]) for i, j in pairs], links_only=True)
             except ValueError:  # there is no model of words on this machine
                 return values
             values["words"] = [

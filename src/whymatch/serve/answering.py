@@ -3,54 +3,16 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from whymatch.interruption import interruption_point
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
 from whymatch.serve.models import DEFAULT, Models
 from whymatch.serve.problems import Problem
+from whymatch.serve.questions import Pairing, Question, Ranking, Search
 from whymatch.transport.constraints import Constraint
 
-Text: TypeAlias = str | list[str]
-
-
-@dataclass(frozen=True, eq=False)
-class Pairing:
-    """Which spans of two texts match?"""
-
-    left: Text
-    right: Text
-    aligner: Aligner
-    constraint: Constraint | None
-    clip: bool
-    page: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Ranking:
-    """Which documents match a text best?"""
-
-    query: Text
-    documents: Sequence[Text]
-    top_k: int | None
-    aligner: Aligner
-    constraint: Constraint | None
-
-
-@dataclass(frozen=True, eq=False)
-class Search:
-    """Which documents of the index match a text best?"""
-
-    query: Text
-    top: int
-    constraint: Constraint | None
-    alone: bool
-    """Whether sentences count alone, without their text."""
-    page: bool
-
-
-Question: TypeAlias = Pairing | Ranking | Search
 Answer: TypeAlias = bytes | Exception
 
 
@@ -67,20 +29,19 @@ def answers(models: Models, questions: Sequence[Question]) -> list[Answer]:
             found[number] = attempt(search, models, question)
     for numbers in groups.values():
         some = [question for number in numbers if isinstance(question := questions[number], Pairing)]
-        found |= zip(numbers, align(models, some), strict=True)
+        found |= zip(numbers, align(some), strict=True)
     return [found[number] for number in range(len(questions))]
 
 
-def align(models: Models, questions: Sequence[Pairing]) -> list[Answer]:
+def align(questions: Sequence[Pairing]) -> list[Answer]:
     """Alignments of pairs that share aligner and constraint."""
-    pairs = [attempt(models.pair, some.left, some.right, some.aligner) for some in questions]
-    good = [pair for pair in pairs if not isinstance(pair, Exception)]
+    good = [pair for question in questions for pair in question.pairs if not isinstance(pair, Problem)]
     first = questions[0]
     found = iter(outcomes(first.aligner, good, first.constraint, clip=first.clip))
-    return [
-        pair if isinstance(pair, Exception) else attempt(written, next(found), some.page)
-        for pair, some in zip(pairs, questions, strict=True)
+    results = [
+        [pair if isinstance(pair, Problem) else next(found) for pair in question.pairs] for question in questions
     ]
+    return [attempt(written, question, some) for question, some in zip(questions, results, strict=True)]
 
 
 def outcomes(
@@ -95,36 +56,51 @@ def outcomes(
     return [some for pair in pairs for some in outcomes(aligner, [pair], constraint, clip=clip)]
 
 
-def written(why: Alignment | Exception, page: bool) -> bytes:
+def written(question: Pairing, found: Sequence[Alignment | Exception]) -> bytes:
+    """The answer to a question as JSON; raises what is wrong with its pair, or with more than one pair of many."""
+    if not question.many:
+        return written_alignment(found[0], question.page)
+    results = [attempt(written_alignment, some, False) for some in found]
+    return b'{"results":[' + b",".join(map(one_of_many, results)) + b"]}"
+
+
+def written_alignment(found: Alignment | Exception, page: bool) -> bytes:
     """An alignment as JSON, with its page if that is wanted."""
-    if isinstance(why, Exception):
-        raise why
-    return encoded(why.to_dict() | ({"page": why.to_html()} if page else {}))
+    if isinstance(found, Exception):
+        raise found
+    interruption_point()
+    return encoded(found.to_dict() | ({"page": found.to_html()} if page else {}))
+
+
+def one_of_many(found: bytes | Exception) -> bytes:
+    """An alignment, or the problem of its pair."""
+    if isinstance(found, bytes):
+        return found
+    if isinstance(found, Problem):
+        return b'{"problem":' + found.body() + b"}"
+    raise found
 
 
 def rank(models: Models, question: Ranking) -> bytes:
     """Documents by their alignment with a text, as `Ranker.rank` gives them."""
-    aligner = question.aligner
-    pairs = [models.pair(question.query, text, aligner) for text in question.documents]
-    if (cells := sum(len(left) * len(right) for left, right in pairs)) > (most := models.limits.ranked):
-        raise ValueError(f"{cells:,} pairs of spans are more than the {most:,} that this server ranks. Send less.")
     if models.ranker is not None and question.constraint is None:
-        ranked = models.ranker.rank(question.query, question.documents, question.top_k)
+        ranked = models.ranker.rank(question.pairs[0][0], [right for _, right in question.pairs], question.top_k)
     else:
-        whys = aligner.align_many(pairs, question.constraint or DEFAULT, clip=True)
+        whys = question.aligner.align_many(question.pairs, question.constraint or DEFAULT, clip=True, links_only=True)
         order = sorted(range(len(whys)), key=lambda number: (-whys[number].score, number))[: question.top_k]
-        ranked = [
-            {"corpus_id": n, "score": whys[n].score, "text": question.documents[n], "links": whys[n].links}
-            for n in order
-        ]
-    return encoded({"results": [row | {"links": [link.to_dict() for link in row["links"]]} for row in ranked]})
+        ranked = [{"corpus_id": number, "score": whys[number].score, "links": whys[number].links} for number in order]
+    rows = []
+    for row in ranked:
+        interruption_point()
+        links = [link.to_dict() for link in row["links"]]
+        rows.append(row | {"text": question.texts[row["corpus_id"]], "links": links})
+    return encoded({"results": rows})
 
 
 def search(models: Models, question: Search) -> bytes:
     """What the index has, as `Results.to_dict` gives it."""
-    index = models.index(alone=question.alone)
-    text = models.split(question.query, index.aligner)
-    found = index.search(text, question.top, question.constraint)
+    found = models.index(alone=question.alone).search(question.query, question.top, question.constraint)
+    interruption_point()
     return encoded(found.to_dict() | ({"page": found.to_html()} if question.page else {}))
 
 

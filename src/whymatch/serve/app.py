@@ -4,31 +4,30 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import APIRouter, FastAPI, Request, Response
 
 from whymatch import __version__
 from whymatch.serve import metrics, page
-from whymatch.serve.answering import Pairing, Question, Ranking, Search, answers
+from whymatch.serve.answering import answers
 from whymatch.serve.batching import Batcher
 from whymatch.serve.limits import Limits
 from whymatch.serve.logs import note
 from whymatch.serve.models import Models, load
 from whymatch.serve.problems import Problem, add_problems, described
-from whymatch.serve.requests import AlignRequest, BatchRequest, RankRequest, SearchRequest, size
+from whymatch.serve.questions import Question, pairing, ranking, searching
+from whymatch.serve.requests import AlignRequest, BatchRequest, Choice, RankRequest, SearchRequest, size
 from whymatch.serve.safety import LOOPBACK, Guarded, Rules
 from whymatch.serve.schemas import ALIGNMENT, BATCH, RANKING, RESULTS, answered_with
-from whymatch.transport.constraints import UpTo
 
+Asked = TypeVar("Asked", bound=Choice)
 JSON = "application/json"
 PLAIN: dict[int | str, dict[str, Any]] = {200: {"description": "OK", "content": {"text/plain": {}}}}
-SEARCH = 4000  # characters that searching an index costs as much as
 ROUTES = APIRouter()
 REFUSALS = described(400, 401, 403, 408, 413, 421, 422, 503)
 
@@ -72,15 +71,17 @@ class Service:
         models.forget()
         return found
 
-    async def ask(self, question: Question, characters: int) -> bytes:
-        """The answer to one question."""
-        return await self.batcher.ask(question, characters)
-
-    def check(self, characters: int) -> None:
-        """Raises for a request with too much text."""
+    async def ask(self, build: Callable[[Models, Asked], Question], asked: Asked, *texts: str | list[str]) -> Response:
+        """The answer to a request with these texts, whose question `build` makes in a thread of its own."""
+        characters = size(*texts)
         if characters > self.limits.characters:
             most = f"this server takes {self.limits.characters:,} a request"
             raise Problem(413, f"The texts have {characters:,} characters, and {most}. Send less at a time.")
+        try:
+            question = await asyncio.to_thread(build, self.ready(), asked)
+        except ValueError as error:
+            raise Problem(422, str(error)) from None
+        return Response(await self.batcher.ask(question, question.size), media_type=JSON)
 
 
 def create(
@@ -133,18 +134,10 @@ def service_of(request: Request) -> Service:
     return found
 
 
-async def answered(work: Awaitable[bytes]) -> Response:
-    return Response(await work, media_type=JSON)
-
-
 @ROUTES.post("/align", responses=answered_with(ALIGNMENT) | REFUSALS, response_class=Response)
 async def align(asked: AlignRequest, request: Request) -> Response:
     """Which spans of two texts match, and why: the same JSON as `whymatch align --json`."""
-    service = service_of(request)
-    characters = size(asked.left, asked.right)
-    service.check(characters)
-    ask = pairing(service.ready(), asked)
-    return await answered(service.ask(ask(asked.left, asked.right, page=asked.page), characters))
+    return await service_of(request).ask(pairing, asked, asked.left, asked.right)
 
 
 @ROUTES.post("/align/batch", responses=answered_with(BATCH) | REFUSALS, response_class=Response)
@@ -153,32 +146,7 @@ async def align_batch(asked: BatchRequest, request: Request) -> Response:
     service = service_of(request)
     if len(asked.pairs) > service.limits.pairs:
         raise Problem(413, f"{len(asked.pairs):,} pairs came, and this server takes {service.limits.pairs} a request.")
-    sizes = [size(pair.left, pair.right) for pair in asked.pairs]
-    service.check(sum(sizes))
-    ask = pairing(service.ready(), asked)
-    service.batcher.check(sum(sizes))  # the whole of it is let in, or none
-    work = [service.ask(ask(p.left, p.right), characters) for p, characters in zip(asked.pairs, sizes, strict=True)]
-    found = await asyncio.gather(*work, return_exceptions=True)
-    return Response(b'{"results":[' + b",".join(map(one_of_many, found)) + b"]}", media_type=JSON)
-
-
-def one_of_many(found: bytes | BaseException) -> bytes:
-    """An alignment, or the problem of its pair."""
-    if isinstance(found, bytes):
-        return found
-    if isinstance(found, Problem) and found.status == 422:
-        return b'{"problem":' + found.body() + b"}"
-    raise found
-
-
-def pairing(models: Models, asked: AlignRequest | BatchRequest) -> Any:
-    """Makes questions of pairs, as a request wants them aligned."""
-    try:
-        aligner = models.aligner(asked.spans)
-        constraint = asked.wanted(aligner.below) or models.constraint
-    except ValueError as error:
-        raise Problem(422, str(error)) from None
-    return partial(Pairing, aligner=aligner, constraint=constraint, clip=asked.clip)
+    return await service.ask(pairing, asked, *(text for pair in asked.pairs for text in (pair.left, pair.right)))
 
 
 @ROUTES.post("/rank", responses=answered_with(RANKING) | REFUSALS, response_class=Response)
@@ -188,36 +156,13 @@ async def rank(asked: RankRequest, request: Request) -> Response:
     if len(asked.documents) > service.limits.documents:
         most = f"this server takes {service.limits.documents} a request"
         raise Problem(413, f"{len(asked.documents):,} documents came, and {most}.")
-    characters = size(asked.query, *asked.documents)
-    service.check(characters)
-    models = service.ready()
-    try:
-        aligner = models.aligner(asked.spans)
-        constraint = asked.wanted(aligner.below)
-    except ValueError as error:
-        raise Problem(422, str(error)) from None
-    return await answered(
-        service.ask(Ranking(asked.query, asked.documents, asked.top_k, aligner, constraint), characters)
-    )
+    return await service.ask(ranking, asked, asked.query, *asked.documents)
 
 
 @ROUTES.post("/search", responses=answered_with(RESULTS) | REFUSALS | described(404), response_class=Response)
 async def search(asked: SearchRequest, request: Request) -> Response:
     """The documents of the index that match a text: the same JSON as `whymatch search --json`."""
-    service = service_of(request)
-    characters = size(asked.query)
-    service.check(characters)
-    models = service.ready()
-    if not models.indices:
-        raise Problem(404, "This server has no index. Start it with whymatch serve --index OUT.")
-    if asked.top > service.limits.top:
-        raise Problem(422, f"This server gives {service.limits.top} results or fewer, got top = {asked.top}.")
-    try:
-        wanted = asked.wanted(models.indices[True].aligner.below if True in models.indices else None)
-        alone = isinstance(wanted, UpTo)
-    except ValueError as error:
-        raise Problem(422, str(error)) from None
-    return await answered(service.ask(Search(asked.query, asked.top, wanted, alone, asked.page), characters + SEARCH))
+    return await service_of(request).ask(searching, asked, asked.query)
 
 
 @ROUTES.get("/health")

@@ -1,21 +1,29 @@
-"""Questions that arrive together are answered together, by one thread."""
+"""Questions that arrive together are answered together, by one thread; small ones are let in between."""
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from dataclasses import dataclass, field
+from math import inf
 from threading import Condition, Thread
 from typing import Generic, TypeVar
 
+from whymatch.interruption import at_interruption_points
 from whymatch.serve.problems import Problem
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 
+class Abandoned(BaseException):
+    """Raised at an interruption point of a round that nobody waits for. An `Exception` would be taken for an answer."""
+
+
 @dataclass(frozen=True, eq=False)
 class Waiting(Generic[Question, Answer]):
-    """A question, how large it is, and the promise of an answer."""
+    """A question, how large it is, and the promise of an answer, which is cancelled when nobody waits for it."""
 
     question: Question
     size: int
@@ -25,8 +33,11 @@ class Waiting(Generic[Question, Answer]):
 class Batcher(Generic[Question, Answer]):
     """Takes what waits, up to `most` questions and `budget` in size, and answers it with one call, in one thread.
 
-    Rounds take the smallest questions first, so that a large one does not hold up the rest; every other round begins
-    with the oldest, so that none waits for ever. More than `waiting` in size is refused.
+    Rounds take the smallest questions first; every other round begins with the oldest, so that none waits for ever. A
+    question that is larger than `budget` has a round of its own. At its interruption points, small questions that have
+    come since are answered, after each `slice_seconds` of its own work. A round that nobody waits for any more ends at
+    its next interruption point. When more than `waiting` in size of large or of small questions waits, more of that
+    kind are refused.
     """
 
     def __init__(
@@ -36,38 +47,38 @@ class Batcher(Generic[Question, Answer]):
         most: int,
         budget: int,
         waiting: int,
+        slice_seconds: float = 0.1,
     ) -> None:
         self.answer, self.most, self.budget, self.room = answer, most, budget, waiting
+        self.slice_seconds = slice_seconds
         self.waiting: list[Waiting[Question, Answer]] = []
         self.changed = Condition()
         self.stopping = False
         self.rounds = 0
         self.answering = 0
-        self.thread = Thread(target=self.work, name="answers", daemon=True)
+        self.thread = Thread(target=self._work, name="answers", daemon=True)
 
     async def ask(self, question: Question, size: int) -> Answer:
         """The answer to a question, or what is wrong with it; a caller that is cancelled takes the question back."""
         return await asyncio.wrap_future(self.put(question, size))
 
     def put(self, question: Question, size: int) -> "Future[Answer]":
-        """Leaves a question to be answered, if there is room for it."""
+        """Leaves a question to be answered, or raises a `Problem` if too much waits; `cancel` takes it back."""
         found: Waiting[Question, Answer] = Waiting(question, size)
         with self.changed:
-            self.check(size)
+            if self.stopping:
+                raise Problem(503, "The server is stopping.", retry_after=5)
+            self._drop_cancelled()
+            before = [some.size for some in self.waiting if self._is_large(some) == self._is_large(found)]
+            if before and sum(before) + size > self.room:
+                raise Problem(503, "Too much text is waiting to be aligned. Try again soon.", retry_after=2)
             self.waiting.append(found)
             self.changed.notify()
         return found.answer
 
-    def check(self, size: int) -> None:
-        """Raises if there is no room for questions of this size together."""
-        if self.stopping:
-            raise Problem(503, "The server is stopping.", retry_after=5)
-        if self.waiting and sum(some.size for some in self.waiting) + size > self.room:
-            raise Problem(503, "Too much text is waiting to be aligned. Try again soon.", retry_after=2)
-
     @property
     def unanswered(self) -> int:
-        """Questions that wait, and those of the round that is under way."""
+        """Questions that wait, and those of rounds that are under way."""
         return len(self.waiting) + self.answering
 
     def start(self) -> None:
@@ -81,36 +92,69 @@ class Batcher(Generic[Question, Answer]):
         if self.thread.is_alive():
             self.thread.join()
 
-    def work(self) -> None:
-        while some := self.take():
-            given = [waiting for waiting in some if waiting.answer.set_running_or_notify_cancel()]
-            self.answering = len(given)
-            try:
-                answers = self.answer([waiting.question for waiting in given]) if given else []
-                assert len(answers) == len(given)
-            except Exception as error:  # the thread lives on
-                answers = [error for _ in given]
-            for waiting, found in zip(given, answers, strict=True):
+    def _work(self) -> None:
+        while True:
+            with self.changed:
+                self.changed.wait_for(lambda: self.waiting or self.stopping)
+                chosen = self._take(inf)
+                if not chosen and self.stopping:
+                    return
+            self._answer_round(chosen)
+
+    def _answer_round(self, chosen: Sequence[Waiting[Question, Answer]]) -> None:
+        """Answers questions with one call, unless all of them are taken back before it is done."""
+        if not chosen:
+            return
+        resumed = time.monotonic()
+
+        def step_in() -> None:
+            nonlocal resumed
+            if all(waiting.answer.cancelled() for waiting in chosen):
+                raise Abandoned
+            if self._is_large(chosen[0]) and time.monotonic() - resumed >= self.slice_seconds:
+                with self.changed:
+                    small = self._take(self.budget)
+                self._answer_round(small)
+                resumed = time.monotonic()
+
+        answers: Sequence[Answer | Exception] = []
+        try:
+            with at_interruption_points(step_in):
+                answers = self.answer([waiting.question for waiting in chosen])
+            assert len(answers) == len(chosen)
+        except Abandoned:
+            pass
+        except Exception as error:  # the thread lives on
+            answers = [error for _ in chosen]
+        for waiting, found in zip(chosen, answers, strict=False):
+            with suppress(InvalidStateError):  # it was taken back
                 if isinstance(found, Exception):
                     waiting.answer.set_exception(found)
                 else:
                     waiting.answer.set_result(found)
-            self.answering = 0
+        self.answering -= len(chosen)
 
-    def take(self) -> list[Waiting[Question, Answer]]:
-        """The questions of the next round; none at the end."""
-        with self.changed:
-            self.changed.wait_for(lambda: self.waiting or self.stopping)
-            self.rounds += 1
-            order = sorted(self.waiting, key=lambda some: some.size)
-            if self.waiting and self.rounds % 2:
-                order = sorted(order, key=lambda some: some is not self.waiting[0])
-            size, chosen = 0, list[Waiting[Question, Answer]]()
-            for some in order[: self.most]:
-                if chosen and size + some.size > self.budget:
-                    break
-                chosen.append(some)
-                size += some.size
-            taken = {id(some) for some in chosen}
-            self.waiting = [some for some in self.waiting if id(some) not in taken]
-            return chosen
+    def _take(self, largest: float) -> list[Waiting[Question, Answer]]:
+        """Takes the questions of the next round from those that wait and are no larger than `largest`."""
+        self._drop_cancelled()
+        suited = [some for some in self.waiting if some.size <= largest]
+        self.rounds += bool(suited)
+        order = sorted(suited, key=lambda some: some.size)
+        if suited and self.rounds % 2:
+            order = sorted(order, key=lambda some: some is not suited[0])
+        size, chosen = 0, list[Waiting[Question, Answer]]()
+        for some in order[: self.most]:
+            if chosen and size + some.size > self.budget:
+                break
+            chosen.append(some)
+            size += some.size
+        taken = {id(some) for some in chosen}
+        self.waiting = [some for some in self.waiting if id(some) not in taken]
+        self.answering += len(chosen)
+        return chosen
+
+    def _drop_cancelled(self) -> None:
+        self.waiting = [some for some in self.waiting if not some.answer.cancelled()]
+
+    def _is_large(self, waiting: Waiting[Question, Answer]) -> bool:
+        return waiting.size > self.budget

@@ -49,6 +49,12 @@ async def collect(receive: Receive, most: int) -> tuple[bytes, int]:
     return b"".join(parts), size
 
 
+async def left(receive: Receive) -> None:
+    """Returns when the client has left, or has its answer."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 def replayed(body: bytes, receive: Receive) -> Receive:
     """Gives the body to the app, and then whatever comes."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]

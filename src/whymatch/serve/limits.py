@@ -9,12 +9,14 @@ class Limits:
 
     characters: int = 100_000
     """Of all texts of a request."""
+    tokens: int = 25_000
+    """That the model reads for a request, counted by its tokenizer: about 100,000 characters of English."""
     spans: int = 500
     """Of a text."""
     matrix: int = 40_000
     """Pairs of spans of two texts."""
-    ranked: int = 400_000
-    """Pairs of spans of a text and all documents that are ranked."""
+    matrices: int = 400_000
+    """Pairs of spans of all pairs of texts of a request: a batch, or a text and the documents that are ranked."""
     pairs: int = 64
     """In a request to /align/batch."""
     documents: int = 100
@@ -30,11 +32,11 @@ class Limits:
     body_seconds: float = 10.0
     """For a request to become complete."""
     together: int = 32
-    """Pairs that are encoded and solved in one round."""
-    round: int = 20_000
-    """Characters in one round; a larger request has a round of its own."""
-    waiting: int = 300_000
-    """Characters that may wait for their round."""
+    """Requests that are encoded and solved in one round."""
+    round: int = 4000
+    """Tokens in one round. A larger request has a round of its own, in which smaller ones are let in."""
+    waiting: int = 60_000
+    """Tokens that may wait for their round, in requests that are larger than a round, and in all others."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

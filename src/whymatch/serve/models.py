@@ -11,9 +11,11 @@ from whymatch.matching.aligner import Aligner
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
 from whymatch.serve.limits import Limits
+from whymatch.serve.problems import Problem
 from whymatch.text.document import Document, document
+from whymatch.text.encoders import tokens_read
 from whymatch.text.encoders.sentence import SentenceEncoder
-from whymatch.transport.constraints import Constraint, Exactly
+from whymatch.transport.constraints import Balanced, Constraint, Exactly
 
 if TYPE_CHECKING:
     from whymatch.search.index import Index
@@ -59,6 +61,13 @@ class Models:
             raise ValueError(f"A text has {len(found):,} spans, and {most}. Use larger spans, or cut it.")
         return found
 
+    def check_tokens(self, tokens: int) -> None:
+        """Raises a `Problem` if a model had to read more tokens for a request than this server takes."""
+        if tokens > (most := self.limits.tokens):
+            reads = f"The model would read {tokens:,} tokens for these texts"
+            advice = "Send less text at a time: words are a token or more, and each sign, such as a dot, is one."
+            raise Problem(413, f"{reads}, and this server takes {most:,} tokens a request. {advice}")
+
     def pair(self, left: object, right: object, aligner: Aligner) -> tuple[Document, Document]:
         """Both texts with their spans, if there are not too many pairs of them."""
         a, b = self.split(left, aligner), self.split(right, aligner)
@@ -67,11 +76,13 @@ class Models:
             raise ValueError(f"{pairs} are more than the {self.limits.matrix:,} that this server takes.")
         return a, b
 
+    def view(self, *, alone: bool) -> "Index":
+        """The index, as it is known; there must be one."""
+        return self.indices[alone and True in self.indices]
+
     def index(self, *, alone: bool) -> "Index":
         """The index, with what others wrote to it lately."""
-        if not self.indices:
-            raise ValueError("This server has no index. Start it with --index.")
-        found = self.indices[alone and True in self.indices]
+        found = self.view(alone=alone)
         now = time.monotonic()
         if now - self.refreshed.get(id(found), -inf) > FRESH:
             found.refresh()
@@ -96,9 +107,11 @@ def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
         aligners = {ranker.split: ranker.aligner}
     models = Models(aligners, ranker, {} if index is None else opened(index, ranker), limits)
     first = models.aligner(None)
-    for constraint in (models.constraint, DEFAULT):
+    texts = "One text.\nAnother line.", "Two texts.\nAnd lines."
+    tokens_read(first.encoder, [texts])
+    for constraint in (models.constraint, DEFAULT, Balanced()):
         if constraint is not None or first.below is not None:
-            first.outcomes([("One text.\nAnother line.", "Two texts.\nAnd lines.")], constraint, clip=True)
+            first.outcomes([texts], constraint, clip=True)
     for view in models.indices.values():
         view.search("One text.", 1)
     return models

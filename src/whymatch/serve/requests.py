@@ -8,13 +8,15 @@ from whymatch.serve.texts import well_formed
 from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo, named_constraint
 
 MOST = 9999  # links, more than any text has spans
+MOST_FIELDS = 20  # of an object, more than any request has
 EXAMPLE: dict[str, Any] = {
     "left": "My wifi drops every few minutes. I use a Dell laptop. I reinstalled the driver.",
     "right": "Hello everybody. The wireless connection keeps failing. Installing the driver again did not help.",
 }
 Spans: TypeAlias = Literal["sentence", "word", "line", "paragraph", "text"]
+Pieces: TypeAlias = Annotated[list[str], Field(fail_fast=True)]  # a list of a million numbers would be a million errors
 Text: TypeAlias = Annotated[
-    str | list[str],
+    str | Pieces,
     AfterValidator(well_formed),
     Field(description="A text, or a list of strings: a text that is split already."),
 ]
@@ -27,6 +29,14 @@ class Strict(BaseModel):
     """What has no other fields."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def few_fields(cls, values: Any) -> Any:
+        """Refuses at once what has many fields that nobody knows, which would be as many errors."""
+        if isinstance(values, dict) and len(values) > MOST_FIELDS:
+            raise ValueError(f"An object here has {MOST_FIELDS} fields or fewer, and {len(values):,} came.")
+        return values
 
 
 class ConstraintObject(Strict):
@@ -102,14 +112,14 @@ class AlignRequest(Splitting):
 class Pair(Strict):
     """One pair of many: a text that cannot be aligned costs only its own pair."""
 
-    left: str | list[str]
-    right: str | list[str]
+    left: str | Pieces
+    right: str | Pieces
 
 
 class BatchRequest(Splitting):
     """Many pairs, aligned under the same constraint."""
 
-    pairs: Annotated[list[Pair], Field(min_length=1)]
+    pairs: Annotated[list[Pair], Field(min_length=1, fail_fast=True)]
     clip: bool = False
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"pairs": [EXAMPLE, EXAMPLE], "constraint": "exactly:2", "clip": True}]}
@@ -120,7 +130,7 @@ class RankRequest(Splitting):
     """A text, and documents that may match it."""
 
     query: Text
-    documents: Annotated[list[Text], Field(min_length=1)]
+    documents: Annotated[list[Text], Field(min_length=1, fail_fast=True)]
     top_k: Annotated[int, Field(ge=1, le=MOST)] | None = None
     model_config = ConfigDict(
         json_schema_extra={

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from whymatch.serve.bodies import CLOSE, Gone, read_body, replayed
+from whymatch.serve.bodies import CLOSE, Gone, left, read_body, replayed
 from whymatch.serve.logs import note
 from whymatch.serve.problems import Problem
 
@@ -116,12 +116,33 @@ class Guarded:
         self.working += 1
         try:
             async with asyncio.timeout(self.rules.seconds):
-                await self.app(scope, replayed(body, receive), send)
+                await self.work_while_wanted(scope, body, receive, send)
         except TimeoutError:
             detail = f"There was no answer within {self.rules.seconds:g} seconds. Send less at a time, or try again."
             raise Problem(503, detail, headers=CLOSE) from None  # the same again would take as long
         finally:
             self.working -= 1
+
+    async def work_while_wanted(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        """The app's answer; cancels the app, and raises `Gone`, if the client leaves before the answer begins."""
+        begun = False
+
+        async def begin(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        work = asyncio.ensure_future(self.app(scope, replayed(body, receive), begin))
+        leaving = asyncio.ensure_future(left(receive))
+        try:
+            await asyncio.wait((work, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done() and not begun:
+                raise Gone
+            await work
+        finally:
+            work.cancel()
+            leaving.cancel()
+            await asyncio.gather(work, leaving, return_exceptions=True)
 
     def tell(self, answered: Answered, name: str) -> None:
         """One line in the log, and a word to who watches."""

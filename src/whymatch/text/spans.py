@@ -19,6 +19,7 @@ class Span(NamedTuple):
     end: int
 
 
+WINDOW = 10_000  # characters that sentencex reads at a time: its time grows with the square of their number
 LINE_BREAK = r"(?>\r\n|\r|\n)"  # atomic, or CRLF would count as two
 Splitter: TypeAlias = Callable[[str], Iterable[Any]]
 
@@ -48,9 +49,27 @@ def sentences(text: str) -> list[Span]:
     >>> [text[start:end] for text in ["It rained, e.g. on Mr. Fox. He left!"] for start, end in sentences(text)]
     ['It rained, e.g. on Mr. Fox.', 'He left!']
     """
+    return trimmed(text, pairwise([*_sentence_starts(text), len(text)]))
+
+
+def _sentence_starts(text: str) -> list[int]:
+    """Where the sentences of a text start, and the breaks between its paragraphs.
+
+    The text is read in windows. The next one begins at the last paragraph break of a window, or else at its last
+    sentence, which may have been cut off. Where neither stands in its second half, a long sentence goes on.
+    """
     from sentencex import get_sentence_boundaries
 
-    return trimmed(text, [(piece["start_index"], piece["end_index"]) for piece in get_sentence_boundaries("en", text)])
+    starts, begin, goes_on = list[int](), 0, False
+    while begin < len(text):
+        end = begin + WINDOW
+        pieces = get_sentence_boundaries("en", text[begin:end])[goes_on:]
+        late = [piece for piece in pieces if piece["start_index"] >= WINDOW // 2] if end < len(text) else []
+        breaks = [piece for piece in late if piece["is_paragraph_break"]]
+        resume = begin + (breaks or late)[-1]["start_index"] if late else end
+        starts += [begin + piece["start_index"] for piece in pieces if begin + piece["start_index"] < resume]
+        begin, goes_on = resume, not late
+    return starts
 
 
 def punkt(text: str) -> list[Span]:
@@ -101,7 +120,9 @@ def word_pattern() -> Any:
 
     letter = r"[\p{L}\p{M}\p{N}_]"
     word = rf"{letter}(?:{letter}|[\u200c\u200d\u00ad])*"  # joiners and soft hyphens stand inside words
-    return regex.compile(rf"\p{{N}}+(?:[.,]\p{{N}}+)+|{word}(?:['’]{word})*|\X")
+    # Two regional indicators are a flag. \X finds them too, but counts all those before, for each one anew.
+    flag = r"\p{RI}{2}[\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]*"
+    return regex.compile(rf"\p{{N}}+(?:[.,]\p{{N}}+)+|{word}(?:['’]{word})*|{flag}|\X")
 
 
 def whole(text: str) -> list[Span]:

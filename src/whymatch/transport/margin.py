@@ -3,12 +3,13 @@
 import torch
 from torch import Tensor
 
+from whymatch.interruption import interruption_point
 from whymatch.transport.batch import as_batch
 from whymatch.transport.constraints import Constraint, check_constraint
 from whymatch.transport.exact import solve
 from whymatch.transport.solution import Solution, Status
 
-AT_ONCE = 2**24  # costs in memory at a time
+AT_ONCE = 2**21  # costs in memory at a time
 
 
 def margin(
@@ -35,6 +36,7 @@ def margin(
     margins = torch.where(best.status == Status.OK, torch.inf, torch.nan).to(costs)
     links = torch.nonzero(solution.plan[None] if batch.single else solution.plan)
     for some in torch.split(links, max(1, AT_ONCE // max(1, costs.shape[1] * costs.shape[2]))):
+        interruption_point()
         b, i, j = some.unbind(dim=1)
         without = costs[b]
         without[torch.arange(len(b)), i, j] = torch.inf

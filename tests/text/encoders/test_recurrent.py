@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whymatch.text.document import joined
-from whymatch.text.encoders.recurrent import RecurrentEncoder
+from whymatch.text.encoders.recurrent import AT_ONCE, LENGTH, RecurrentEncoder
 from whymatch.text.encoders.sru import SRU, Direction
-from whymatch.text.spans import words
+from whymatch.text.spans import Span, words
 from whymatch.text.vectors import WordVectors
 
 
@@ -127,3 +127,16 @@ def test_words_count_by_their_weights_in_a_mean() -> None:
         RecurrentEncoder(VECTORS, layers=1, weights=weights)
     with pytest.raises(ValueError, match="weights are one a word vector"):
         RecurrentEncoder(VECTORS, layers=0, weights=weights[:-1])
+
+
+def test_one_long_text_does_not_make_the_others_long() -> None:
+    encoder = RecurrentEncoder(VECTORS, hidden=2, layers=1)
+    shapes = []
+    assert encoder.sru is not None
+    encoder.sru.register_forward_pre_hook(lambda _, given: shapes.append(tuple(given[0].shape[:2])))
+    pieces = ["cat mat " * 40] * 300 + ["cat " * 3000]
+    text = joined(pieces)
+    found = encoder.encode([text.text], [text.spans])[0]
+    torch.testing.assert_close(found[-1:], encoder.encode([pieces[-1]], [[Span(0, len(pieces[-1]))]])[0])
+    assert sum(texts for texts, _ in shapes) == 302
+    assert all(texts == 1 or texts * steps <= AT_ONCE[0] * LENGTH for texts, steps in shapes)

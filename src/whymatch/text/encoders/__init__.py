@@ -38,6 +38,30 @@ class PairEncoder(Encoder, Protocol):
     def pair_states(self, pairs: Sequence[tuple[Document, Document]]) -> "list[tuple[Tensor, Tensor]]":
         """The same with gradients."""
 
+    def pair_token_counts(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
+        """How many tokens it reads to encode each pair."""
+
+
+class CountingEncoder(Encoder, Protocol):
+    """An encoder that can say how much it has to read."""
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens it reads to encode each text; parts of a text that it reads twice count twice."""
+
+
+def token_counts(encoder: object, texts: Sequence[str]) -> list[int]:
+    """How many tokens an encoder reads for each text; the number of characters, where it does not say."""
+    if hasattr(encoder, "token_counts"):
+        return list(encoder.token_counts(texts))
+    return [len(text) for text in texts]
+
+
+def tokens_read(encoder: object, pairs: Sequence[tuple[str, str]]) -> int:
+    """How many tokens an encoder reads for pairs of texts: each distinct text once, or else each pair together."""
+    if reads_pairs(encoder):
+        return sum(encoder.pair_token_counts(pairs))
+    return sum(token_counts(encoder, list(dict.fromkeys(text for pair in pairs for text in pair))))
+
 
 def reads_pairs(encoder: object) -> TypeGuard[PairEncoder]:
     """Whether an encoder reads the two texts of a pair together."""

@@ -11,7 +11,7 @@ from whymatch.text.document import Document
 from whymatch.text.encoders.learning import Learning
 from whymatch.text.encoders.models import MINILM, locate, short
 from whymatch.text.encoders.network import load_own
-from whymatch.text.encoders.word import by_text, in_context, mean_over
+from whymatch.text.encoders.word import by_text, in_context, in_windows, mean_over
 from whymatch.text.spans import Span, overlaps
 
 
@@ -51,10 +51,9 @@ class InContext(Learning):
         tokenized = self.network.tokens(texts)
         tokens = dict(zip(texts, zip(tokenized["input_ids"], tokenized["offset_mapping"], strict=True), strict=True))
         windows, types, places = [], [], []
-        room = self.network.room - len(self.network.together([], [])[0])
         for number, (left, right) in enumerate(pairs):
             ids = tokens[left.text][0], tokens[right.text][0]
-            for i, j in product(*cuts(len(ids[0]), len(ids[1]), room)):
+            for i, j in product(*cuts(len(ids[0]), len(ids[1]), self.pair_room)):
                 window, kinds, start = self.network.together(ids[0][i.start : i.stop], ids[1][j.start : j.stop])
                 windows.append(window)
                 types.append(kinds)
@@ -76,6 +75,22 @@ class InContext(Learning):
         """As `pair_states`, without gradients and without dropout."""
         with self.at_rest():
             return [(left.cpu(), right.cpu()) for left, right in self.pair_states(pairs)]
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens the model reads for each text by itself: those of all windows."""
+        return in_windows(self.network, texts)
+
+    def pair_token_counts(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
+        """How many tokens the model reads for each pair: each part of one text with each part of the other."""
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        known = dict(zip(texts, self.network.token_counts(texts), strict=True))
+        parts = [cuts(known[left], known[right], self.pair_room) for left, right in pairs]
+        return [sum(map(len, left)) * len(right) + len(left) * sum(map(len, right)) for left, right in parts]
+
+    @property
+    def pair_room(self) -> int:
+        """Tokens of two texts that fit in one window."""
+        return self.network.room - len(self.network.together([], [])[0])
 
     def write(self, folder: Path) -> None:
         """The model and its tokenizer."""

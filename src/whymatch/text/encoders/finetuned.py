@@ -39,6 +39,10 @@ class FineTuned(Learning):
         number = {piece: i for i, piece in enumerate(distinct)}
         return [vectors[[number[piece] for piece in some]] for some in pieces]
 
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has."""
+        return self.network.token_counts(texts)
+
     def write(self, folder: Path) -> None:
         """A model that this class, `SentenceEncoder` and sentence-transformers read."""
         self.network.write(folder)

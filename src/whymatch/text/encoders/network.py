@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from whymatch.interruption import interruption_point
 from whymatch.text.encoders.folders import member, model_files, read_weights, staged
 
-AT_ONCE = {"cpu": 2**12, "cuda": 2**16}  # tokens in a batch, padding included
+AT_ONCE = {"cpu": 2**10, "cuda": 2**16}  # tokens in a batch, padding included
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,19 @@ class Network:
             truncation=False,
             verbose=False,
         )
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has, special ones not counted; other threads may run meanwhile."""
+        return [len(tokens) for tokens in self._counter.encode_batch_fast([*texts], add_special_tokens=False)]
+
+    @cached_property
+    def _counter(self) -> Any:
+        """The tokenizer's own copy for counting: the original changes its settings while it is in use."""
+        backend = self.tokenizer.backend_tokenizer
+        copy = type(backend).from_str(backend.to_str())
+        copy.no_truncation()
+        copy.no_padding()
+        return copy
 
     @property
     def fits(self) -> int:
@@ -105,8 +119,9 @@ class Network:
         """
         order = sorted(range(len(windows)), key=lambda number: len(windows[number]), reverse=True)
         order = [number for number in order if windows[number]]
-        start, most = 0, AT_ONCE.get(self.device.type, 2**12)
+        start, most = 0, AT_ONCE.get(self.device.type, 2**10)
         while start < len(order):
+            interruption_point()
             longest = len(windows[order[start]])
             length = longest if self.device.type == "cpu" else stepped(longest, self.room)
             batch = order[start : start + max(1, most // length)]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from whymatch.text.encoders import Encoder
+from whymatch.text.encoders import Encoder, token_counts
 from whymatch.text.encoders.known import Known
 from whymatch.text.encoders.learning import Learning
 from whymatch.text.spans import Span
@@ -40,6 +40,10 @@ class Projected(Learning):
             return []
         mapped = self.map(self.dropout(torch.cat(vectors).to(self.map.weight)))
         return list(mapped.split([len(some) for some in vectors]))
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """As its encoder counts them."""
+        return token_counts(self.encoder, texts)
 
     def forget(self) -> None:
         self.known = Known()

@@ -5,6 +5,8 @@ from importlib.util import find_spec
 import torch
 from torch import Tensor
 
+from whymatch.interruption import interruption_point
+
 
 def recurrence(
     candidate: Tensor, forget: Tensor, reset: Tensor, highway: Tensor, gates: Tensor, bias: Tensor
@@ -28,6 +30,7 @@ def step_by_step(
     out = []
     steps = (inputs.unbind(dim=1) for inputs in (candidate, forget, reset, highway))
     for new, to_forget, to_reset, passed in zip(*steps, strict=True):
+        interruption_point()
         f = (to_forget + forget_gate * state + forget_bias).sigmoid()
         r = (to_reset + reset_gate * state + reset_bias).sigmoid()
         state = new + f * (state - new)

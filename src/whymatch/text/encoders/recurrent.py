@@ -1,17 +1,19 @@
 """The paper's recurrent encoder: a bidirectional SRU over word vectors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from whymatch.interruption import interruption_point
 from whymatch.text.encoders.learning import Learning
 from whymatch.text.encoders.sru import SRU
 from whymatch.text.spans import Span, overlaps, words
 from whymatch.text.vectors import WordVectors
 
 AT_ONCE = 256, 8192  # sequences in a batch, on a CPU and on a GPU
+LENGTH = 256  # words up to which so many sequences are read together; of longer ones fewer, since they are padded
 MOST = 100_000  # texts whose words are remembered
 
 
@@ -70,6 +72,10 @@ class RecurrentEncoder(Learning):
         means = sums / lengths.clamp(min=1)[:, None]
         return list(torch.split(means, [len(some) for some in spans]))
 
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """How many words each text has."""
+        return [len(words(text)) for text in texts]
+
     def forget(self) -> None:
         self.known.clear()
 
@@ -89,8 +95,8 @@ class RecurrentEncoder(Learning):
         order = np.argsort(lengths, kind="stable")
         order = order[lengths[order] > 0]
         parts, first, total = [self.table.new_zeros(0, self.size)], np.zeros(len(sequences), np.int64), 0
-        for start in range(0, len(order), AT_ONCE[device.type == "cuda"]):
-            batch = order[start : start + AT_ONCE[device.type == "cuda"]]
+        for batch in _batches(order, lengths, AT_ONCE[device.type == "cuda"]):
+            interruption_point()
             inside = np.arange(lengths[batch].max()) < lengths[batch, None]
             rows = np.full(inside.shape, -1)
             rows[inside] = np.concatenate([sequences[number] for number in batch])
@@ -105,3 +111,14 @@ class RecurrentEncoder(Learning):
             first[batch] = total + lengths[batch].cumsum() - lengths[batch]
             total += lengths[batch].sum()
         return torch.cat(parts), first
+
+
+def _batches(order: np.ndarray, lengths: np.ndarray, most: int) -> Iterator[np.ndarray]:
+    """Sequences that are read together: `most`, or fewer where they are longer than LENGTH; `order` is by length."""
+    start = 0
+    while start < len(order):
+        some = order[start : start + most]
+        fit = np.arange(1, len(some) + 1) * lengths[some] <= most * LENGTH
+        batch = some[: max(1, int(fit.sum()))]
+        yield batch
+        start += len(batch)

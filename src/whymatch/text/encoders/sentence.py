@@ -40,6 +40,10 @@ class SentenceEncoder:
         number = {piece: i for i, piece in enumerate(distinct)}
         return [vectors[[number[piece] for piece in some]] for some in pieces]
 
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has, special ones not counted."""
+        return self.network.token_counts(texts)
+
 
 def pooled(network: Network, pieces: Sequence[str], pooling: Pooling) -> Tensor:
     """(pieces, dimensions); a piece in several windows is the mean over the tokens of all of them, or their first."""

@@ -43,6 +43,17 @@ class WordEncoder:
         with torch.no_grad():
             return by_text(in_context(self.network, texts, spans, self.layer).cpu(), spans)
 
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens the model reads for each text: those of all windows."""
+        return in_windows(self.network, texts)
+
+
+def in_windows(network: Network, texts: Sequence[str]) -> list[int]:
+    """How many tokens the overlapping windows of each text hold."""
+    return [
+        sum(min(count, network.fits) for _ in overlapping(count, network.fits)) for count in network.token_counts(texts)
+    ]
+
 
 def in_context(
     network: Network, texts: Sequence[str], spans: Sequence[Sequence[Span]], layer: int | None = None

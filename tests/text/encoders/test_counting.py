@@ -1,0 +1,100 @@
+"""What an encoder says it reads is what its model is given."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from whymatch.text.document import document
+from whymatch.text.encoders import token_counts, tokens_read
+from whymatch.text.encoders.context import InContext
+from whymatch.text.encoders.finetuned import FineTuned
+from whymatch.text.encoders.precomputed import Precomputed
+from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.recurrent import RecurrentEncoder
+from whymatch.text.encoders.sentence import SentenceEncoder
+from whymatch.text.encoders.word import WordEncoder
+from whymatch.text.spans import whole, words
+from whymatch.text.vectors import WordVectors
+
+TEXTS = [
+    "the cat sat on the mat",
+    "." * 300,
+    "a" * 1000,
+    "漢字" * 40,
+    "👩\u200d👧 é\u0301 \u200b!",
+    "it is cold, " * 50 + "yes",
+]
+
+
+class Reading:
+    """A model that counts the tokens that it reads."""
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.tokens, self.windows = model, 0, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.model, name)
+
+    def __call__(self, **inputs: Any) -> Any:
+        self.tokens += int(inputs["attention_mask"].sum())
+        self.windows += len(inputs["attention_mask"])
+        return self.model(**inputs)
+
+
+def reading(encoder: Any) -> Reading:
+    """Puts a model that counts in the place of an encoder's own."""
+    found = Reading(encoder.network.model)
+    encoder.network = replace(encoder.network, model=found)
+    return found
+
+
+def special(encoder: Any) -> int:
+    return len(encoder.network.before) + len(encoder.network.after)
+
+
+@pytest.mark.parametrize("kind", [SentenceEncoder, FineTuned, WordEncoder, InContext])
+@pytest.mark.parametrize("model", ["roberta", "minilm"])
+def test_tokens_of_a_text_are_those_that_the_model_reads(kind: Any, model: str, request: pytest.FixtureRequest) -> None:
+    encoder = kind(request.getfixturevalue(model), device="cpu")
+    counted = reading(encoder)
+    for text in TEXTS:
+        counted.tokens = counted.windows = 0
+        encoder.encode([text], [whole(text)])
+        assert token_counts(encoder, [text]) == [counted.tokens - special(encoder) * counted.windows]
+
+
+@pytest.mark.parametrize(
+    "pairs", [[(left, right)] for left in TEXTS[:3] for right in TEXTS[3:]] + [[(TEXTS[0],) * 2] * 2]
+)
+def test_tokens_of_a_pair_are_those_that_are_read_together(pairs: Sequence[tuple[str, str]], roberta: Path) -> None:
+    encoder = InContext(roberta, jointly=True, device="cpu")
+    counted = reading(encoder)
+    encoder.encode_pairs([(document(left, words), document(right, words)) for left, right in pairs])
+    around = len(encoder.network.together([], [])[0])
+    assert tokens_read(encoder, pairs) == counted.tokens - around * counted.windows
+
+
+def test_a_text_of_several_pairs_is_read_once(roberta: Path) -> None:
+    encoder = SentenceEncoder(roberta, device="cpu")
+    (query, *documents) = token_counts(encoder, TEXTS)
+    assert tokens_read(encoder, [(TEXTS[0], text) for text in TEXTS[1:]]) == query + sum(documents)
+
+
+def test_encoders_without_a_tokenizer_count_words_or_characters(roberta: Path) -> None:
+    vectors = WordVectors("two words", {"cat": 0, "mat": 1}, torch.eye(2))
+    recurrent = RecurrentEncoder(vectors, layers=0)
+    assert token_counts(recurrent, ["A cat, a mat.", "." * 7]) == [6, 7]
+    assert token_counts(Precomputed({"a cat": [1.0, 0.0]}), ["a cat", ""]) == [5, 0]
+    sentences = SentenceEncoder(roberta, device="cpu")
+    assert token_counts(Projected(sentences, sentences.size), TEXTS) == token_counts(sentences, TEXTS)
+
+
+def test_counting_leaves_the_tokenizer_as_it_was(minilm: Path) -> None:
+    encoder = SentenceEncoder(minilm, device="cpu")
+    before = encoder.network.tokens(TEXTS)["input_ids"]
+    assert token_counts(encoder, TEXTS) == [len(tokens) for tokens in before]
+    assert encoder.network.tokens(TEXTS)["input_ids"] == before
