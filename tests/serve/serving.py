@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, sleep
+from time import sleep
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
-LIMIT = 90  # seconds, after which a server that hangs is given up
 LEFT = "My wifi drops every few minutes. I use a Dell laptop. I reinstalled the driver."
 RIGHT = "Hello everybody. The wireless connection keeps failing. Installing the driver again did not help."
 HACK = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
@@ -35,13 +34,13 @@ class Served:
     log: Path
 
     def post(self, path: str, values: Any, **options: Any) -> httpx.Response:
-        return httpx.post(self.url + path, json=values, timeout=LIMIT, **options)
+        return httpx.post(self.url + path, json=values, timeout=None, **options)
 
     def ready(self) -> bool:
-        return httpx.get(f"{self.url}/ready", timeout=LIMIT).status_code == 200
+        return httpx.get(f"{self.url}/ready", timeout=None).status_code == 200
 
     def connect(self) -> socket.socket:
-        return socket.create_connection((urlsplit(self.url).hostname, urlsplit(self.url).port), timeout=LIMIT)
+        return socket.create_connection((urlsplit(self.url).hostname, urlsplit(self.url).port))
 
     def said(self) -> list[dict[str, Any]]:
         """The lines of its log."""
@@ -76,14 +75,12 @@ def serving(folder: Path, *arguments: object, wait: bool = True, **environment: 
                 yield served
             finally:
                 process.terminate()
-                process.wait(LIMIT)
+                process.wait()
 
 
 def until(condition: Any) -> None:
-    """Waits for a condition."""
-    end = monotonic() + LIMIT
+    """Waits for a condition, for as long as a test may take."""
     while not condition():
-        assert monotonic() < end, "it did not come about"
         sleep(0.05)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import whymatch as wm
-from tests.serve.serving import HACK, LEFT, LIMIT, RIGHT, Served, serving
+from tests.serve.serving import HACK, LEFT, RIGHT, Served, serving
 from tests.show.test_browser import WATCH, background, browser, scrolls_sideways, shown  # noqa: F401
 from whymatch.matching.alignment import Alignment
 
@@ -27,7 +27,7 @@ def visit(browser: "Browser", served: Served) -> Iterator[Visit]:  # noqa: F811
     def opened(fragment: str = "", *, url: str = served.url, **settings: Any) -> "Page":
         context = browser.new_context(**{"viewport": {"width": 1100, "height": 900}, **settings})
         contexts.append(context)
-        context.set_default_timeout(1000 * LIMIT)
+        context.set_default_timeout(0)
         context.add_init_script(WATCH)
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         page = context.new_page()

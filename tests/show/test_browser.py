@@ -86,7 +86,7 @@ def browser() -> Iterator["Browser"]:
     if chromium is None:
         absent("there is no chromium on the path")
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        started = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS, timeout=0)
         yield started
         started.close()
 
@@ -101,6 +101,7 @@ def show(browser: "Browser", tmp_path: Path) -> Iterator[Open]:
         file.write_text(html, encoding="utf-8")
         context = browser.new_context(**{"viewport": {"width": 1100, "height": 900}, **settings})
         contexts.append(context)
+        context.set_default_timeout(0)  # the test itself has a limit
         context.add_init_script(WATCH)
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))
