@@ -67,9 +67,10 @@ class Service:
         """What the thread does in a round."""
         self.metrics.together.observe(len(questions))
         models = self.ready()
-        found = answers(models, questions)
-        models.forget()
-        return found
+        try:
+            return answers(models, questions)
+        finally:
+            models.forget()
 
     async def ask(self, build: Callable[[Models, Asked], Question], asked: Asked, *texts: str | list[str]) -> Response:
         """The answer to a request with these texts, whose question `build` makes in a thread of its own."""
