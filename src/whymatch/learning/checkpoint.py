@@ -44,7 +44,7 @@ def load_checkpoint(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any], li
             if digest(data, {"step": record["step"], "state": record["state"]}) != record["sha256"]:
                 raise ValueError("it is not what was written")
             return load(data), {**record["state"], "step": record["step"]}, complaints
-        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, SafetensorError) as error:
             complaints.append(f"{path} is damaged and was left aside: {error}.")
     if complaints:
         raise ValueError(f"No checkpoint in {folder} can be read. {' '.join(complaints)}")

@@ -8,6 +8,9 @@ from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.transport.constraints import named_constraint
 from whymatch.transport.entropic import Temperature
 
+MAX_HIDDEN = 16_384  # units of a layer
+MAX_LAYERS = 64
+
 
 def unread(settings: Any, table: str, names: Sequence[str], why: str) -> None:
     """Raises for settings that were given and that nothing would read."""
@@ -39,8 +42,10 @@ class EncoderSettings:
     dropout: float | None = None
 
     def __post_init__(self) -> None:
-        if self.hidden < 1 or self.layers < 0 or not (self.dropout is None or 0 <= self.dropout < 1):
-            raise ValueError(f"[{self.table}] hidden is 1 or more, layers 0 or more, dropout from 0 to below 1.")
+        if not (1 <= self.hidden <= MAX_HIDDEN and 0 <= self.layers <= MAX_LAYERS):
+            raise ValueError(f"[{self.table}] hidden is from 1 to {MAX_HIDDEN:,}, layers from 0 to {MAX_LAYERS}.")
+        if not (self.dropout is None or 0 <= self.dropout < 1):
+            raise ValueError(f"[{self.table}] dropout is from 0 to below 1, got {self.dropout:g}.")
         if self.kind == "recurrent":
             unread(self, self.table, ["model", "layer"], "kind = 'frozen' or 'fine-tuned'")
         else:

@@ -4,17 +4,27 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from itertools import product
-from math import isfinite
+from math import isfinite, prod
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from whymatch.learning.fit import Schedule
-from whymatch.learning.sections import EncoderSettings, LossSettings, ReaderSettings, RuleSettings, unread
+from whymatch.learning.sections import (
+    MAX_HIDDEN,
+    EncoderSettings,
+    LossSettings,
+    ReaderSettings,
+    RuleSettings,
+    unread,
+)
 from whymatch.matching.costs import COSTS
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.spans import splitter
 from whymatch.transport.constraints import Balanced, UpTo
+
+MAX_RUNS = 10_000
+MAX_NUMBER = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -51,8 +61,10 @@ class Settings:
     def __post_init__(self) -> None:
         rule = self.rule.build()
         splitter(self.spans)
-        if self.hidden < 1 or not 0 <= self.dropout < 1:
-            raise ValueError("hidden is 1 or more, dropout is from 0 to below 1.")
+        if not 1 <= self.hidden <= MAX_HIDDEN or not 0 <= self.dropout < 1:
+            raise ValueError(f"hidden is from 1 to {MAX_HIDDEN:,}, dropout from 0 to below 1.")
+        if self.refine > MAX_HIDDEN:
+            raise ValueError(f"refine is up to {MAX_HIDDEN:,}, got {self.refine:,}.")
         self.check_costs(rule)
         self.check_task(rule)
         self.check_encoders(rule)
@@ -123,12 +135,15 @@ def read_settings(file: str | Path) -> list[Settings]:
     """The runs of a file: one, or one for each combination where values are lists."""
     try:
         values = tomllib.loads(Path(file).read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+        runs = count_combinations(values)
+    except ValueError as error:
         raise ValueError(f"{file} is not TOML: {error}.") from None
-    runs = [typed(Settings, one, str(file)) for one in combinations(values)]
-    if not runs:
-        raise ValueError(f"{file}: an empty list leaves nothing to try.")
-    return runs
+    except RecursionError:
+        raise ValueError(f"{file} is nested too deeply: settings are tables of values, such as [schedule].") from None
+    if not 1 <= runs <= MAX_RUNS:
+        reason = f"give {runs:,} combinations to try, more than {MAX_RUNS:,}" if runs else "leave nothing to try"
+        raise ValueError(f"{file}: its lists {reason}.")
+    return [typed(Settings, one, str(file)) for one in combinations(values)]
 
 
 def checked(value: Any, hint: Any, what: str) -> Any:
@@ -140,6 +155,8 @@ def checked(value: Any, hint: Any, what: str) -> Any:
         if option is float and type(value) in (int, float) and isfinite(value):
             return float(value)
         if isinstance(option, type) and type(value) is option and option is not float:
+            if option is int and not -MAX_NUMBER <= value <= MAX_NUMBER:
+                raise ValueError(f"{what} takes whole numbers of up to {MAX_NUMBER:,}, got {value!r:.40}.")
             return value
     names = [" or ".join(map(str, get_args(one))) if get_origin(one) is Literal else one.__name__ for one in options]
     raise ValueError(f"{what} takes {' or '.join(name for name in names if name != 'NoneType')}, got {value!r}.")
@@ -157,6 +174,15 @@ def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
         for key, value in values.items()
         if value is not None
     }
+
+
+def count_combinations(values: Mapping[str, Any]) -> int:
+    """How many choices of one value from each list there are."""
+    counts = (
+        count_combinations(value) if isinstance(value, Mapping) else len(value) if isinstance(value, list) else 1
+        for value in values.values()
+    )
+    return prod(counts)
 
 
 def combinations(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

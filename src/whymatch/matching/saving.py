@@ -224,7 +224,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
     """What config.json holds, if it is in the format of this version and nothing in it has changed."""
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{CONFIG} is damaged: {error}. {AGAIN}.") from None
     if not isinstance(config, dict):
         raise ValueError(f"{CONFIG} is damaged: it must hold a JSON object. {AGAIN}.")
