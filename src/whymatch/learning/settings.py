@@ -155,7 +155,7 @@ def checked(value: Any, hint: Any, what: str) -> Any:
         if option is float and type(value) in (int, float) and isfinite(value):
             return float(value)
         if isinstance(option, type) and type(value) is option and option is not float:
-            if option is int and not -MAX_NUMBER <= value <= MAX_NUMBER:
+            if isinstance(value, int) and not -MAX_NUMBER <= value <= MAX_NUMBER:
                 raise ValueError(f"{what} takes whole numbers of up to {MAX_NUMBER:,}, got {value!r:.40}.")
             return value
     names = [" or ".join(map(str, get_args(one))) if get_origin(one) is Literal else one.__name__ for one in options]
