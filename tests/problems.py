@@ -1,5 +1,8 @@
 """Problems that are hard to get right, problems whose answers are known, and checks of what a solution promises."""
 
+from fractions import Fraction
+from itertools import combinations, permutations, product
+from math import inf, lcm
 from typing import Any
 
 import numpy as np
@@ -90,6 +93,17 @@ def costs(draw: st.DrawFn, max_side: int = 9) -> Tensor:
     family = draw(st.sampled_from(FAMILIES))
     n, m = draw(st.integers(1, max_side)), draw(st.integers(1, max_side))
     return torch.from_numpy(family(np.random.default_rng(draw(st.integers(0, 2**32))), (1, n, m))[0])
+
+
+@st.composite
+def extreme_costs(draw: st.DrawFn, dtype: torch.dtype) -> Tensor:
+    """A small matrix of costs at the ends of a precision's range, beside ordinary ones, minute ones and +inf."""
+    limits = torch.finfo(dtype)
+    ends = [limits.max, -limits.max, limits.max * 0.6, -limits.max * 0.6, limits.max / 3]
+    others = [limits.tiny, -limits.tiny, limits.tiny * 3, 0.0, 1.0, -2.0, inf]
+    n, m = draw(st.sampled_from([(1, 1), (1, 3), (2, 2), (2, 3), (3, 2), (3, 3), (2, 4)]))
+    values = draw(st.lists(st.sampled_from([*ends, *ends, *others]), min_size=n * m, max_size=n * m))
+    return torch.tensor(values, dtype=torch.float64).to(dtype).reshape(n, m)
 
 
 def constraints() -> st.SearchStrategy[Constraint]:
@@ -188,3 +202,44 @@ def by_program(cost: Tensor, constraint: Constraint) -> float | None:
         np.where(allowed, values, 0.0), **tables, bounds=[(0, None if ok else 0) for ok in allowed], method="highs"
     )
     return None if result.status == 2 else float(result.fun * mass)
+
+
+def by_fractions(cost: Tensor, constraint: Constraint) -> list[Fraction]:
+    """The objective of every alignment that keeps the constraint, in exact arithmetic, the best first."""
+    n, m = cost.shape
+    shorter, longer = min(n, m), max(n, m)
+    rows = [[None if value == inf else Fraction(value) for value in row] for row in cost.double().tolist()]
+    rows = rows if n <= m else [list(column) for column in zip(*rows, strict=True)]
+    if isinstance(constraint, UpTo):
+        ways = up_to_ways(shorter, longer, constraint.k)
+    elif isinstance(constraint, Exactly):
+        ways = [
+            list(zip(left, right, strict=True))
+            for left in combinations(range(shorter), constraint.k)
+            for right in permutations(range(longer), constraint.k)
+        ]
+    else:  # replicas of spans, each of which has one link
+        replicas = constraint.k if isinstance(constraint, OneTo) else lcm(n, m) // shorter
+        columns = 1 if isinstance(constraint, OneTo) else lcm(n, m) // longer
+        left = [i for i in range(shorter) for _ in range(replicas)]
+        right = [j for j in range(longer) for _ in range(columns)]
+        ways = [list(zip(left, chosen, strict=True)) for chosen in set(permutations(right, len(left)))]
+    below = Fraction(constraint.below) if isinstance(constraint, UpTo) else None
+    objectives = []
+    for links in ways:
+        costs = [rows[i][j] for i, j in links]
+        if any(value is None or (below is not None and value >= below) for value in costs):
+            continue
+        total = sum((value - (below or 0) for value in costs if value is not None), Fraction(0))
+        objectives.append(total / (min(constraint.k * shorter, longer) if isinstance(constraint, UpTo) else len(links)))
+    return sorted(objectives)
+
+
+def up_to_ways(shorter: int, longer: int, k: int) -> list[list[tuple[int, int]]]:
+    """Every way to link spans of the longer text to at most one of the shorter's, which has at most k links."""
+    owners = product(range(-1, shorter), repeat=longer)
+    return [
+        [(i, j) for j, i in enumerate(chosen) if i >= 0]
+        for chosen in owners
+        if all(chosen.count(i) <= k for i in range(shorter))
+    ]

@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from whymatch.forking import loading
+
 if TYPE_CHECKING:
     from whymatch.matching.aligner import Aligner
     from whymatch.matching.alignment import Alignment, Link
@@ -117,7 +119,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in HOMES:
         raise AttributeError(f"module 'whymatch' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"whymatch.{HOMES[name]}"), name)
+    with loading:
+        value = globals()[name] = getattr(import_module(f"whymatch.{HOMES[name]}"), name)
     return value
 
 

@@ -45,8 +45,8 @@ def build(kernel, real, **settings):
     assert compiled.asm["cubin"]
 
 
-scales = {"HUGE": 1e35, "SHRINK": 2.0**-20}
 for real in ("fp32", "fp64"):
+    scales = {"HUGE": 1e35, "SHRINK": 2.0**-20, "LIMIT": 3.4e38 if real == "fp32" else sys.float_info.max}
     links = scales | {"ROWS": 32, "COLUMNS": 64, "AT_ONCE": 2}
     for rule in (0, 1, 2):
         build(batches.solve_links, real, RULE=rule, RAGGED=rule > 0, **links)

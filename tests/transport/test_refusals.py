@@ -6,7 +6,20 @@ import numpy as np
 import pytest
 import torch
 
-from whymatch import Balanced, Constraint, Exactly, OneTo, Status, UpTo, margin, pad, path, solve
+from whymatch import (
+    Balanced,
+    Constraint,
+    Exactly,
+    OneTo,
+    Status,
+    Temperature,
+    UpTo,
+    margin,
+    pad,
+    path,
+    sinkhorn,
+    solve,
+)
 
 NAN, INF = torch.nan, torch.inf
 FOUR: list[Constraint] = [Balanced(), OneTo(1), UpTo(1), Exactly(1)]
@@ -63,6 +76,14 @@ def test_a_span_without_mass_may_have_all_its_pairs_forbidden() -> None:
     assert solve(cost, Balanced(), mass=(mass, torch.tensor([0.5, 0.5, 0.0]))).cost == 1
 
 
+@pytest.mark.parametrize("k", [10**12, 2**63, 10**30])
+def test_a_k_beyond_any_text_is_infeasible_however_large(k: int) -> None:
+    cost = torch.rand(2, 3, 4)
+    for constraint in (Exactly(k), OneTo(k)):
+        assert (solve(cost, constraint).status == Status.INFEASIBLE).all()
+        assert (sinkhorn(cost, constraint).status == Status.INFEASIBLE).all()
+
+
 def test_upto_takes_any_k_and_never_caps_it() -> None:
     cost = -torch.rand(3, 8)
     for k in (8, 9, 10**30):
@@ -99,7 +120,7 @@ def test_masses_that_are_no_masses_are_invalid(masses: tuple[torch.Tensor, torch
         (lambda: solve(torch.rand(2, 2), 2), TypeError, "A constraint is"),  # type: ignore[arg-type]
         (lambda: solve(torch.rand(2, 2), Exactly), TypeError, "A constraint is"),  # type: ignore[arg-type]
         (lambda: solve(torch.rand(2, 2), Balanced(), mass=torch.ones(2)), TypeError, "pair"),  # type: ignore[arg-type]
-        (lambda: solve(torch.rand(2, 2), Balanced(), mass=(torch.ones(2), None)), ValueError, "right mass"),  # type: ignore[arg-type]
+        (lambda: solve(torch.rand(2, 2), Balanced(), mass=(torch.ones(2), None)), TypeError, "right mass"),  # type: ignore[arg-type]
         (lambda: margin(torch.rand(2, 2), Exactly(1), solve(torch.rand(3, 3), Exactly(1))), ValueError, "other costs"),
         (lambda: UpTo(1, below="x"), TypeError, "number"),  # type: ignore[arg-type]
         (lambda: solve(torch.rand(2, 2, 2), Exactly(1), sizes=torch.tensor([[3, 1], [1, 1]])), ValueError, "sizes"),
@@ -116,6 +137,11 @@ def test_masses_that_are_no_masses_are_invalid(masses: tuple[torch.Tensor, torch
         (lambda: Exactly(True), TypeError, "whole number"),
         (lambda: UpTo(1, below=INF), ValueError, "finite"),
         (lambda: UpTo(1, below=NAN), ValueError, "finite"),
+        (lambda: UpTo(1, below=10**400), ValueError, "range"),
+        (lambda: UpTo(1, below=torch.ones(2)), TypeError, "number"),  # type: ignore[arg-type]
+        (lambda: Exactly(10**5000), ValueError, "bits"),
+        (lambda: Temperature(10**400), ValueError, "positive"),
+        (lambda: Temperature("warm"), TypeError, "number"),  # type: ignore[arg-type]
     ],
 )
 def test_an_argument_that_makes_no_sense_is_refused(call: Any, error: type[Exception], words: str) -> None:

@@ -9,8 +9,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad as fill_up
 
+from whymatch.transport.arrays import as_array, converted, described, is_plain, numbers
 from whymatch.transport.constraints import INSTEAD, Constraint, UpTo
 from whymatch.transport.solution import Status
+
+SIZES = "They are the numbers of left and right spans: (left, right) for one matrix, (batch, 2) for a batch."
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,15 @@ class Batch:
             return float("inf")
         return torch.tensor(constraint.below, dtype=self.cost.dtype).item()
 
+    @property
+    def limit(self) -> float:
+        """The largest double that the precision of the costs can hold, rounded."""
+        return largest(self.cost.dtype)
+
     def values(self) -> np.ndarray:
         """The costs as an array on the CPU, in single or double precision."""
-        cost = self.cost.detach().cpu()
-        cost = cost if cost.dtype in (torch.float32, torch.float64) else cost.float()
+        cost = self.cost.detach().cpu().resolve_neg()
+        cost = cost if cost.dtype in (torch.float32, torch.float64) else converted(cost, torch.float32)
         return np.ascontiguousarray(cost.numpy())  # not by torch, whose threads hang in a forked child
 
     def refuse(self, constraint: Constraint, status: np.ndarray) -> None:
@@ -52,6 +60,9 @@ class Batch:
             n, m = self.sizes[b].tolist()
             if bad := self.bad_cost(b):
                 reason = bad
+            elif status[b] == Status.OUT_OF_RANGE:
+                reason = f"The plan or its cost is out of the range of {self.cost.dtype}."
+                reason += " Multiply the costs or the masses by a power of two, or take a precision of wider range."
             elif status[b] == Status.INVALID:
                 reason = "Masses must be finite, none negative, with the same positive total on both sides (to 10⁻⁵)."
             elif not constraint.admits(min(n, m), max(n, m)):
@@ -76,7 +87,7 @@ class Batch:
         for result in results:
             tensor = torch.from_numpy(result)
             dtype = self.cost.dtype if tensor.is_floating_point() else tensor.dtype
-            tensor = tensor.to(self.cost.device, dtype)
+            tensor = converted(tensor, dtype).to(self.cost.device)
             tensors.append(tensor[0] if self.single else tensor)
         return tensors
 
@@ -109,6 +120,12 @@ class DeviceBatch:
         return [result[0] if self.single else result for result in typed]
 
 
+def largest(dtype: torch.dtype) -> float:
+    """The largest double that rounds to a finite number of this precision."""
+    limits = torch.finfo(dtype)
+    return limits.max * (1 + limits.eps / 4)
+
+
 def check_below(cost: Tensor, constraint: Constraint) -> None:
     """Raises for a `below` that costs of this precision cannot hold."""
     if isinstance(constraint, UpTo) and abs(constraint.below) > torch.finfo(cost.dtype).max:
@@ -135,22 +152,22 @@ def as_device_batch(cost: Any, sizes: Any = None) -> DeviceBatch:
         moved = None if sizes is None else torch.from_numpy(batch.sizes).to(batch.cost.device, non_blocking=True)
         return DeviceBatch(batch.cost, moved, batch.single)
     costs, single = as_costs(cost)
-    sizes = whole_sizes(sizes)
-    sizes = sizes[None] if single else sizes
-    check_shape(costs, sizes)
-    return DeviceBatch(costs, sizes.contiguous(), single)
+    return DeviceBatch(costs, whole_sizes(costs, single, sizes).contiguous(), single)
 
 
-def whole_sizes(sizes: Tensor) -> Tensor:
-    if sizes.is_floating_point() or sizes.is_complex() or sizes.dtype == torch.bool:
-        raise TypeError(f"Sizes must be whole numbers, got {sizes.dtype}.")
-    return sizes
+def whole_sizes(cost: Tensor, single: bool, sizes: Any) -> Any:
+    """Sizes (batch, 2), a tensor if they came as one, else an array.
 
-
-def check_shape(cost: Tensor, sizes: Tensor | np.ndarray) -> None:
-    if tuple(sizes.shape) != (len(cost), 2):
-        shape = f"shape ({len(cost)}, 2), got {tuple(sizes.shape)}."
-        raise ValueError(f"Sizes must be (left, right) for each problem, {shape}")
+    Raises TypeError unless they are whole numbers, ValueError unless there is a pair for each problem.
+    """
+    if not isinstance(sizes, Tensor):
+        sizes = as_array("Sizes", sizes, "iu", SIZES)
+    elif sizes.is_floating_point() or sizes.is_complex() or sizes.dtype == torch.bool or not is_plain(sizes):
+        raise TypeError(f"Sizes must be whole numbers, got {described(sizes)}. {SIZES}")
+    expected = (2,) if single else (len(cost), 2)
+    if tuple(sizes.shape) != expected:
+        raise ValueError(f"Sizes must be of shape {expected} for these costs, got {tuple(sizes.shape)}. {SIZES}")
+    return sizes[None] if single else sizes
 
 
 def as_batch(cost: Any, sizes: Any = None) -> Batch:
@@ -159,29 +176,15 @@ def as_batch(cost: Any, sizes: Any = None) -> Batch:
     shape = np.array(cost.shape[1:], dtype=np.int64)
     if sizes is None:
         return Batch(cost, np.tile(shape, (len(cost), 1)), single)
-    sizes = whole_sizes(torch.as_tensor(sizes).cpu())
-    sizes = np.ascontiguousarray(sizes.to(torch.int64).numpy())
-    if single:
-        sizes = sizes[None]
-    check_shape(cost, sizes)
+    sizes = whole_sizes(cost, single, sizes)
+    sizes = sizes.cpu().numpy() if isinstance(sizes, Tensor) else sizes
     wrong = np.flatnonzero(((sizes < 0) | (sizes > shape)).any(axis=1))
     if len(wrong):
         b = int(wrong[0])
         raise ValueError(
-            f"Problem {b} has sizes {tuple(sizes[b].tolist())}, but its costs are {shape[0]} × {shape[1]}."
+            f"Problem {b} has sizes {tuple(sizes[b].tolist())}, but its costs are {shape[0]} × {shape[1]}. {SIZES}"
         )
-    return Batch(cost, sizes, single)
-
-
-def numbers(what: str, values: Any, hint: str = "") -> Tensor:
-    """A floating-point tensor; whole numbers become doubles."""
-    try:
-        tensor = torch.as_tensor(values)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise TypeError(f"{what} must be a tensor or an array of numbers: {error}. {hint}".rstrip()) from None
-    if tensor.is_complex() or tensor.dtype == torch.bool or tensor.layout != torch.strided:
-        raise TypeError(f"{what} must be dense and of real numbers, got {tensor.dtype} {tensor.layout}.")
-    return tensor if tensor.is_floating_point() else tensor.double()
+    return Batch(cost, np.ascontiguousarray(sizes, dtype=np.int64), single)
 
 
 def pad(costs: Iterable[Any]) -> tuple[Tensor, Tensor]:

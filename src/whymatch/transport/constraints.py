@@ -28,6 +28,8 @@ def whole_k(constraint: "OneTo | UpTo | Exactly") -> None:
         raise TypeError(f"{name}(k) takes a whole number, got {k!r}.")
     if number < 1:
         raise ValueError(f"{name}(k={number}) would allow no link at all. Use k = 1 or more.")
+    if number.bit_length() > 1000:
+        raise ValueError(f"{name}(k) takes fewer than 10^300 links, got a number of {number.bit_length()} bits.")
     object.__setattr__(constraint, "k", number)
 
 
@@ -68,7 +70,8 @@ class OneTo:
 
     def construction(self, shorter: Sizes, longer: Sizes) -> tuple[Sizes, Sizes, Sizes]:
         """The paper's table 1: replicas of a span of the shorter text, dummies beside it, dummies beside the longer."""
-        return self.k, longer - self.k * shorter, 0 * longer
+        k = min(self.k, MANY)
+        return k, longer - k * shorter, 0 * longer
 
     def advice(self, left: int, right: int) -> str:
         needs = f"{self.k} of the longer text's spans for each of the shorter's"
@@ -90,8 +93,10 @@ class UpTo:
         whole_k(self)
         try:
             below = float(self.below)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RuntimeError):
             raise TypeError(f"UpTo(below) takes a number, got {self.below!r}.") from None
+        except OverflowError:
+            raise ValueError("UpTo(below) takes a cost within the range of floating-point numbers.") from None
         if not isfinite(below):
             raise ValueError(f"UpTo(below={below}) takes a finite cost. Use OneTo to link whatever the cost.")
         object.__setattr__(self, "below", below)
@@ -132,7 +137,8 @@ class Exactly:
         return np.full_like(shorter, 1 / self.k, dtype=float)
 
     def construction(self, shorter: Sizes, longer: Sizes) -> tuple[Sizes, Sizes, Sizes]:
-        return 1, longer - self.k, shorter - self.k
+        k = min(self.k, MANY)
+        return 1, longer - k, shorter - k
 
     def advice(self, left: int, right: int) -> str:
         return f"{self} needs {self.k} or more spans on both sides, got {left} and {right}. Use a smaller k. {INSTEAD}"

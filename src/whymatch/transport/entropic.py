@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whymatch.transport.batch import Batch, DeviceBatch
+from whymatch.transport.batch import Batch, DeviceBatch, largest
 from whymatch.transport.constraints import Constraint, UpTo
 from whymatch.transport.gradients import DeviceSmooth, Smooth
+from whymatch.transport.kernels.cpu.batches import ROUNDING
 from whymatch.transport.kernels.cpu.scaling import solve_smooth
 from whymatch.transport.kernels.threads import spread
 from whymatch.transport.reservoirs import Reservoirs, device_reservoirs, reservoirs
@@ -26,8 +27,15 @@ class Temperature:
     relative: bool = True
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.epsilon) and self.epsilon > 0):
-            raise ValueError(f"Temperature(epsilon={self.epsilon}) takes a positive number. Use solve for no entropy.")
+        try:
+            epsilon = float(self.epsilon)
+        except (TypeError, ValueError, RuntimeError):
+            raise TypeError(f"Temperature(epsilon) takes a number, got {self.epsilon!r}.") from None
+        except OverflowError:
+            epsilon = float("inf")
+        if not (isfinite(epsilon) and epsilon > 0):
+            raise ValueError(f"Temperature(epsilon={epsilon}) takes a positive number. Use solve for no entropy.")
+        object.__setattr__(self, "epsilon", epsilon)
 
 
 class EntropicPlans(NamedTuple):
@@ -65,12 +73,13 @@ def entropic_plans(
     plan, placed = np.zeros((2, count, 1 + n, 1 + m))
     epsilon = np.full(count, temperature.epsilon)
     (value, error), iterations = np.full((2, count), np.nan), np.zeros(count, np.int64)
-    kernel = partial(solve_smooth, temperature.relative, batch.below(constraint), tolerance, max_iterations)
-    arrays = [batch.values(), batch.sizes, masses.left, masses.right, masses.target, epsilon]
+    settings = temperature.relative, batch.below(constraint), tolerance, max_iterations, batch.limit
+    arrays = [batch.values(), batch.sizes, masses.left, masses.right, masses.target, masses.share, epsilon]
+    kernel = partial(solve_smooth, *settings)
     spread(kernel, batch.work * 10, *arrays, plan, placed, value, error, iterations, status)
     share = masses.share
     return EntropicPlans(
-        plan, placed[:, 1:, 1:] * share[:, None, None], share, epsilon, value * share, error, iterations, status
+        plan, placed[:, 1:, 1:] * share[:, None, None], share, epsilon, value, error, iterations, status
     )
 
 
@@ -89,9 +98,13 @@ def device_plans(
     target = None if isinstance(constraint, UpTo) else masses.target
     placed = into_place(plan[:, 1:, 1:], masses.left[:, 1:], masses.right[:, 1:], target, costs < torch.inf)
     placed = placed * masses.share[:, None, None]
-    zero = costs.new_full((), constraint.below) if isinstance(constraint, UpTo) else 0.0
-    value = ((costs.double() - zero).masked_fill(placed == 0, 0) * placed).sum(dim=(1, 2))
+    zero = costs.new_full((), constraint.below).double() if isinstance(constraint, UpTo) else 0.0
+    quarter = ((costs.double() / 4 - zero / 4).masked_fill(placed == 0, 0) * placed).sum(dim=(1, 2))
+    limit = largest(costs.dtype)
+    beyond = quarter.abs() / (1 + ROUNDING) > limit / 4
+    value = torch.where(beyond, quarter.sign() * torch.inf, (4 * quarter).clamp(-limit, limit))
     value = torch.where(status == Status.OK, value, torch.nan)
+    status = torch.where((status == Status.OK) & beyond, int(Status.OUT_OF_RANGE), status)
     return EntropicPlans(plan, placed, masses.share, there.epsilon, value, there.error, there.iterations, status)
 
 

@@ -81,10 +81,11 @@ def on_host(
         masses = even(batch) if mass is None else given(batch, *mass)
         status[~masses.valid] = Status.INVALID
         arrays = [costs, batch.sizes, masses.supply, masses.demand, masses.unit, masses.crumb]
-        spread(solve_masses, batch.work, *arrays, plan, value, gap, status)
+        spread(partial(solve_masses, batch.limit), batch.work, *arrays, plan, value, gap, status)
     else:
         share = constraint.mass(batch.shorter, batch.longer)
-        kernel = partial(solve_links, RULES[type(constraint)], min(constraint.k, MANY), batch.below(constraint))
+        rule, k = RULES[type(constraint)], min(constraint.k, MANY)
+        kernel = partial(solve_links, rule, k, batch.below(constraint), batch.limit)
         spread(kernel, batch.work, costs, batch.sizes, share, plan, value, gap, status)
     return plan, value, gap, status
 
@@ -104,3 +105,17 @@ def finish(
             entropic = partial(smooth_plans, batch, constraint, smooth, mass, status == Status.OK)
             solution = solution._replace(plan=implicit(given_costs, solution.plan, entropic))
     return solution
+
+
+def _warm_up() -> None:
+    """Calls once what solving on a CPU calls in torch, while this module loads and nobody can fork.
+
+    Torch sets up each of its functions on the first call, under a lock of the C library. In the child of a process that
+    forks at such a moment of another thread that lock stays locked, and the next new function never returns.
+    """
+    for cost in (torch.zeros(1, 1), torch.zeros(1, 1, 1, dtype=torch.float64), torch.zeros(1, 1, dtype=torch.float16)):
+        batch = as_batch(cost)
+        batch.give_back(batch.values(), np.zeros(1), np.zeros(1, dtype=np.int64))
+
+
+_warm_up()

@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whymatch.transport.batch import Batch, DeviceBatch, numbers
+from whymatch.transport.arrays import converted, numbers
+from whymatch.transport.batch import Batch, DeviceBatch
 
 GRID = 2.0**50  # given masses are rounded to the total divided by this
 TINY = 1e-280  # a total whose units can still be told from 0
@@ -63,12 +64,10 @@ def one_side(batch: Batch, side: int, masses: Any) -> np.ndarray:
     """The masses of the left (0) or right (1) side as (batch, spans), with nothing on the padding."""
     count, spans = len(batch.cost), batch.cost.shape[1 + side]
     expected = (spans,) if batch.single else (count, spans)
-    if not isinstance(masses, torch.Tensor):
-        masses = np.asarray(masses, dtype=float)  # torch would make lists single precision
-    values = numbers("Masses", masses).detach().cpu().double().numpy()
+    what = f"The {('left', 'right')[side]} mass"
+    values = converted(numbers(what, masses).detach().cpu().resolve_neg(), torch.float64).numpy()
     if values.shape != expected:
-        name = ("left", "right")[side]
-        raise ValueError(f"The {name} mass must have shape {expected} for these costs, got {values.shape}.")
+        raise ValueError(f"{what} must have shape {expected} for these costs, got {values.shape}.")
     padding = np.arange(spans) >= batch.sizes[:, side, None]
     return np.where(padding, 0.0, values.reshape(count, spans))
 
@@ -114,13 +113,12 @@ def device_masses(batch: DeviceBatch, mass: tuple[Any, Any]) -> tuple[list[Tenso
     """The caller's masses on a GPU, nothing on the padding; their totals, and which problems' make sense."""
     sides = []
     for side, given_mass in enumerate(mass):
-        masses = given_mass if isinstance(given_mass, Tensor) else np.asarray(given_mass, dtype=float)
-        values = numbers("Masses", masses).detach().to(batch.cost.device, torch.float64)
+        what = f"The {('left', 'right')[side]} mass"
+        values = numbers(what, given_mass).detach().to(batch.cost.device, torch.float64)
         count, spans = len(batch.cost), batch.cost.shape[1 + side]
         expected = (spans,) if batch.single else (count, spans)
         if values.shape != expected:
-            name = ("left", "right")[side]
-            raise ValueError(f"The {name} mass must have shape {expected} for these costs, got {tuple(values.shape)}.")
+            raise ValueError(f"{what} must have shape {expected} for these costs, got {tuple(values.shape)}.")
         inside = torch.arange(spans, device=values.device) < batch.spans()[:, side, None]
         sides.append(torch.where(inside, values.reshape(count, spans), 0.0))
     totals = torch.stack([values.sum(dim=1) for values in sides])

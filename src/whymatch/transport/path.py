@@ -1,10 +1,12 @@
 """The optimal `Exactly(k)` for every k, in one run."""
 
+from functools import partial
+
 import numpy as np
 from torch import Tensor
 
 from whymatch.transport.batch import DeviceBatch, as_batch, as_device_batch
-from whymatch.transport.constraints import Exactly
+from whymatch.transport.constraints import MANY, Exactly
 from whymatch.transport.kernels import gpu
 from whymatch.transport.kernels.cpu.batches import solve_path
 from whymatch.transport.kernels.threads import spread
@@ -12,36 +14,39 @@ from whymatch.transport.solution import Path, Status
 
 
 def path(cost: Tensor, max_k: int | None = None, *, sizes: Tensor | None = None) -> Path:
-    """The cheapest 1, 2, …, `max_k` links (as many as the shorter text has spans, unless told), and their total costs.
+    """The cheapest 1, 2, …, K links, and their total costs.
+
+    K is the largest number of spans that the shorter text of a problem has, or `max_k` where that is less. Where
+    `sizes` are on a GPU it is as many as the padded costs have room for, since nothing waits for the GPU.
 
     What each further link adds never falls: a bend in `path(cost).increments` is a good k. The links may change from k
-    to k + 1. A k that a problem has no links for costs +inf; a single matrix with NaN or -inf raises. Where `sizes` are
-    on a GPU and no `max_k` is given, it is as many as the padded costs have room for, since nothing waits for it.
+    to k + 1. A k that a problem has no links for costs +inf; a single matrix with NaN or -inf raises ValueError.
     """
+    most = MANY if max_k is None else Exactly(max_k).k
     if gpu.on_gpu(cost):
         there = as_device_batch(cost, sizes)
-        if max_k is None and sizes is not None and not (isinstance(sizes, Tensor) and sizes.is_cuda):
-            max_k = int(as_batch(cost, sizes).shorter.max(initial=0)) or None
-        return on_device(there, max_k)
+        on_host = sizes is not None and not (isinstance(sizes, Tensor) and sizes.is_cuda)
+        room = as_batch(cost, sizes).shorter.max(initial=0) if on_host else min(there.cost.shape[1:])
+        return on_device(there, min(most, int(room)))
     batch = as_batch(cost, sizes)
-    max_k = Exactly(max_k).k if max_k is not None else int(batch.shorter.max(initial=0))
+    max_k = min(most, int(batch.shorter.max(initial=0)))
     count, n, _ = batch.cost.shape
     partner = np.full((count, max_k, n), -1)
     value = np.full((count, max_k), np.inf)
     increments = value.copy()
     gap = np.full((count, max_k), np.nan)
     status = np.full((count, max_k), int(Status.INFEASIBLE))
-    spread(solve_path, batch.work, batch.values(), batch.sizes, partner, value, increments, gap, status)
+    kernel = partial(solve_path, batch.limit)
+    spread(kernel, batch.work, batch.values(), batch.sizes, partner, value, increments, gap, status)
     if batch.single and (status == Status.INVALID).any():
         raise ValueError(batch.bad_cost(0))
     return Path(*batch.give_back(value, increments, partner, gap, status))
 
 
-def on_device(batch: DeviceBatch, max_k: int | None) -> Path:
-    """The same on a GPU. Without a `max_k` it is what the padded costs have room for, since sizes stay there."""
+def on_device(batch: DeviceBatch, max_k: int) -> Path:
+    """The same on a GPU."""
     from whymatch.transport.kernels.gpu.launch import every_k
 
-    max_k = Exactly(max_k).k if max_k is not None else min(batch.cost.shape[1:])
     results = Path(*every_k(batch.values(), max_k, batch.sizes))
     if batch.single and (results.status == Status.INVALID).any():
         batch.refuse(Exactly(1), results.status[:, 0])

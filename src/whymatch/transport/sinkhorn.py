@@ -17,7 +17,7 @@ from whymatch.transport.solution import Status
 
 
 class Entropic(NamedTuple):
-    """Entropic plans, one problem or a batch; zero plan and NaN cost and error where the status is not ok."""
+    """Entropic plans, one problem or a batch; zero plan and NaN cost and error where it is invalid or infeasible."""
 
     plan: Tensor
     """(…, n, m) mass moved from left span i to right span j; all of it positive."""
@@ -80,8 +80,8 @@ def finish(batch: Any, constraint: Constraint, strict: bool | None, done: Entrop
         smooth = kind(done.plan, done.epsilon, done.share)
         plan = implicit(costs, plan, lambda: smooth)
         below = constraint.below if isinstance(constraint, UpTo) else 0.0
-        sums = ((costs - below).masked_fill(plan == 0, 0) * plan).sum(dim=(-2, -1))
-        total = total + (sums - sums.detach())
+        sums = ((costs / 4 - below / 4).masked_fill(plan == 0, 0) * plan).sum(dim=(-2, -1))  # a quarter cannot overflow
+        total = total + 4 * (sums - sums.detach())
     return Entropic(plan, total, error, iterations, status)
 
 

@@ -15,10 +15,11 @@ class Status(IntEnum):
     OK = 0
     INVALID = 1  # a cost is NaN or -inf, or the masses are not masses
     INFEASIBLE = 2  # no alignment keeps the constraint's promise
+    OUT_OF_RANGE = 3  # solved, but a cost (then ±inf) or a mass is too large or too small for the costs' precision
 
 
 class Solution(NamedTuple):
-    """Optimal plans, one problem or a batch; zero plan and NaN cost and gap where the status is not ok."""
+    """Optimal plans, one problem or a batch; zero plan and NaN cost and gap where it is invalid or infeasible."""
 
     plan: Tensor
     """(…, n, m) mass moved from left span i to right span j, zero where nothing is aligned."""
@@ -36,10 +37,10 @@ class Solution(NamedTuple):
 
 
 class Path(NamedTuple):
-    """The optimal `Exactly(k)` for k = 1, 2, …, in the same order along the dimension of length K."""
+    """The optimal `Exactly(k)` for k = 1, 2, …, K, in this order along the dimension of length K."""
 
     cost: Tensor
-    """(…, K) total cost of the k links; +inf where there are no k links, NaN where the problem is invalid."""
+    """(…, K) total cost of the k links; +inf where there are none, ±inf out of range, NaN where it is invalid."""
     increments: Tensor
     """(…, K) what the k-th link adds to the total cost; never falls, +inf where there are no k links."""
     partner: Tensor

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -26,8 +27,8 @@ def spread(kernel: Callable[..., None], work: np.ndarray, *arrays: np.ndarray) -
         kernel(*arrays)
         return
     share = np.cumsum(work) / work.sum() * threads * PARTS
-    edges = np.unique([0, *np.searchsorted(share, np.arange(1, threads * PARTS)), len(work)])
-    parts = deque(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+    edges = sorted({0, *np.searchsorted(share, np.arange(1, threads * PARTS)).tolist(), len(work)})
+    parts = deque(pairwise(edges))
 
     def take_parts() -> None:
         while True:

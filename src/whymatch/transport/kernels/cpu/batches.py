@@ -31,14 +31,18 @@ from whymatch.transport.solution import Status
 Costs: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 OK, INVALID, INFEASIBLE = int(Status.OK), int(Status.INVALID), int(Status.INFEASIBLE)
+OUT_OF_RANGE = int(Status.OUT_OF_RANGE)
 ONE_TO, UP_TO, EXACTLY = 0, 1, 2
 PATIENCE = 2  # searches for each span, before the simplex method takes over from shortest paths
-HUGE = 1e290  # larger costs are divided by 2^64 first, so that sums of them stay finite
+HUGE = 1e290  # larger costs are scaled down first, so that sums of them stay finite
+FOR_LINKS = 2.0**-32  # by this where sums run over spans
+FOR_MASSES = 2.0**-64  # and by this where they run over units of mass, of which there are up to 2^50
+ROUNDING = 1e-12  # the share by which rounding may carry a sum beyond the largest number
 
 
 @step
-def measure(cost: Costs, n: int, m: int) -> tuple[bool, float, float]:
-    """Whether every cost is a number or +inf, the smallest, and the power of two that keeps sums of them finite."""
+def measure(cost: Costs, n: int, m: int) -> tuple[bool, float, bool]:
+    """Whether every cost is a number or +inf, the smallest, and whether one that is not +inf is above `HUGE`."""
     wrong, wide, low = 0, 0, INF
     for i in range(n):
         row = cost[i][:m]
@@ -48,21 +52,30 @@ def measure(cost: Costs, n: int, m: int) -> tuple[bool, float, float]:
             wide += (x > HUGE) & (x < INF)
             low = smaller(low, x)
     if wrong:  # and `low` means nothing
-        return False, 0.0, 1.0
-    return True, low, 2.0**-64 if wide > 0 or low < -HUGE else 1.0
+        return False, 0.0, False
+    return True, low, wide > 0
 
 
 @step
-def load(cost: Costs, n: int, m: int, turned: bool, below: float, buffer: Floats) -> tuple[bool, Floats, float, float]:
+def scale_for(low: float, wide: bool, below: float, shrink: float) -> float:
+    """`shrink` where sums of costs could overflow, else 1: what is not `below` is in no sum."""
+    if low < -HUGE or (wide if below == INF else abs(below) > HUGE):
+        return shrink
+    return 1.0
+
+
+@step
+def load(
+    cost: Costs, n: int, m: int, turned: bool, below: float, shrink: float, buffer: Floats
+) -> tuple[bool, Floats, float, float]:
     """Whether the costs are valid, a clean copy of them, the scale it is in, and the smallest cost.
 
     `below` becomes 0 and what does not cost less is forbidden; without a `below` (+inf) the smallest cost becomes 0.
     Where `turned`, right spans are the rows.
     """
-    valid, low, scale = measure(cost, n, m)
-    zero = below if below < INF else low
-    scale = 2.0**-64 if HUGE < abs(zero) < INF else scale
-    zero *= scale
+    valid, low, wide = measure(cost, n, m)
+    scale = scale_for(low, wide, below, shrink)
+    zero = (below if below < INF else low) * scale
     c = buffer[: n * m].reshape((m, n) if turned else (n, m))
     for i in range(n):
         row = cost[i][:m]
@@ -74,6 +87,16 @@ def load(cost: Costs, n: int, m: int, turned: bool, below: float, buffer: Floats
             else:
                 c[i, j] = x
     return valid, c, scale, low
+
+
+@step
+def in_range(total: float, scaled: float, scale: float, limit: float) -> float:
+    """A sum of costs, or what `scaled` says it is where `total` overflowed on the way; ±inf if it is beyond `limit`."""
+    if abs(total) <= limit:
+        return total
+    if abs(scaled) / (1 + ROUNDING) <= limit * scale:
+        return min(max(scaled / scale, -limit), limit)
+    return INF if scaled > 0 else -INF
 
 
 @step
@@ -140,17 +163,20 @@ def optimal_links(c: Floats, rule: int, k: int, w: Work) -> tuple[bool, float]:
 
 @kernel
 def solve_links(
-    rule: int, k: int, below: float,
+    rule: int, k: int, below: float, limit: float,
     cost: Costs, sizes: Ints, share: Floats, plan: Costs, value: Floats, gap: Floats, status: Ints,
 ) -> None:  # fmt: skip
-    """`OneTo(k)`, `UpTo(k, below)` or `Exactly(k)` for each problem whose status is ok; a link has the mass `share`."""
+    """`OneTo(k)`, `UpTo(k, below)` or `Exactly(k)` for each problem whose status is ok; a link has the mass `share`.
+
+    Results beyond `limit` are ±inf.
+    """
     w = workspace(max(cost.shape[1], cost.shape[2]))
     buffer = np.empty(cost.shape[1] * cost.shape[2])
     for b in range(cost.shape[0]):
         n, m = sizes[b]
         turned = n > m
         clear(plan[b])
-        valid, c, scale, _ = load(cost[b], n, m, turned, below, buffer)
+        valid, c, scale, low = load(cost[b], n, m, turned, below, FOR_LINKS, buffer)
         if not valid:
             status[b] = INVALID
         if status[b] != OK:
@@ -159,7 +185,7 @@ def solve_links(
         if not found:
             status[b] = INFEASIBLE
             continue
-        total = shifted = 0.0
+        total = shifted = scaled = 0.0
         for j in range(c.shape[1]):
             i = w.whole[OWNER, j]
             if i >= 0:
@@ -167,21 +193,28 @@ def solve_links(
                 plan[b, left, right] = share[b]
                 total += (cost[b, left, right] - (below if rule == UP_TO else 0.0)) * share[b]
                 shifted += c[i, j]
-        value[b] = total
+                scaled += c[i, j] + (0.0 if rule == UP_TO else low * scale)
+        value[b] = in_range(total, scaled * share[b], scale, limit)
         gap[b] = (shifted - least) * share[b] / scale
+        if abs(value[b]) == INF:
+            status[b] = OUT_OF_RANGE
 
 
 @kernel
 def solve_path(
-    cost: Costs, sizes: Ints, partner: Ints, value: Floats, increment: Floats, gap: Floats, status: Ints
-) -> None:
-    """`Exactly(k)` for every k of each problem, into arrays that say on entry that there are no k links."""
+    limit: float,
+    cost: Costs, sizes: Ints, partner: Ints, value: Floats, increment: Floats, gap: Floats, status: Ints,
+) -> None:  # fmt: skip
+    """`Exactly(k)` for every k of each problem, into arrays that say on entry that there are no k links.
+
+    Results beyond `limit` are ±inf.
+    """
     w = workspace(max(cost.shape[1], cost.shape[2]))
     buffer = np.empty(cost.shape[1] * cost.shape[2])
     for b in range(cost.shape[0]):
         n, m = sizes[b]
         turned = n > m
-        valid, c, scale, low = load(cost[b], n, m, turned, INF, buffer)
+        valid, c, scale, low = load(cost[b], n, m, turned, INF, FOR_LINKS, buffer)
         if not valid:
             for k in range(value.shape[1]):
                 status[b, k], value[b, k], increment[b, k] = INVALID, np.nan, np.nan
@@ -192,7 +225,7 @@ def solve_path(
             price = one_more_link(c, price, w)
             if price == INF:
                 break
-            total = shifted = 0.0
+            total = shifted = scaled = 0.0
             for j in range(c.shape[1]):
                 i = w.whole[OWNER, j]
                 if i >= 0:
@@ -200,10 +233,11 @@ def solve_path(
                     partner[b, k, left] = right
                     total += cost[b, left, right]
                     shifted += c[i, j]
-            value[b, k] = total
-            increment[b, k] = price / scale + low
+                    scaled += c[i, j] + low * scale
+            value[b, k] = in_range(total, scaled, scale, limit)
+            increment[b, k] = in_range(price / scale + low, price + low * scale, scale, limit)
             gap[b, k] = (shifted - bound_exactly(c, k + 1, price, w)) / scale
-            status[b, k] = OK
+            status[b, k] = OUT_OF_RANGE if abs(value[b, k]) == INF or abs(increment[b, k]) == INF else OK
 
 
 @step
@@ -221,12 +255,12 @@ def ordinary(c: Floats, sent: Ints, taken: Ints) -> bool:
 
 @kernel
 def solve_masses(
-    cost: Costs, sizes: Ints, supply: Ints, demand: Ints, unit: Floats, crumb: Ints,
+    limit: float, cost: Costs, sizes: Ints, supply: Ints, demand: Ints, unit: Floats, crumb: Ints,
     plan: Costs, value: Floats, gap: Floats, status: Ints,
 ) -> None:  # fmt: skip
     """`Balanced()` for each problem whose status is ok: as many units of mass `unit` on the left as on the right.
 
-    A link of `crumb` units or less comes from rounding the masses, and is dropped.
+    A link of `crumb` units or less comes from rounding the masses, and is dropped. Results beyond `limit` are ±inf.
     """
     area, longest = cost.shape[1] * cost.shape[2], max(cost.shape[1], cost.shape[2])
     w = workspace(longest)
@@ -236,7 +270,7 @@ def solve_masses(
         n, m = sizes[b]
         turned = n < m  # fewer paths break when the longer side sends
         clear(plan[b])
-        valid, c, scale, _ = load(cost[b], n, m, turned, INF, buffer)
+        valid, c, scale, low = load(cost[b], n, m, turned, INF, FOR_MASSES, buffer)
         if not valid:
             status[b] = INVALID
         if status[b] != OK:
@@ -255,14 +289,20 @@ def solve_masses(
             continue
         if ended == GIVEN_UP:
             simplex(c, sent, taken, flow, w)
-        total = shifted = 0.0
+        total = shifted = scaled = 0.0
         for j in range(columns):
             for t in range(flow.held[j]):
                 i = flow.holders[j, t]
                 shifted += c[i, j] * flow.units[j, i]
+                scaled += (c[i, j] + low * scale) * flow.units[j, i]
                 if flow.units[j, i] > crumb[b]:
                     left, right = (j, i) if turned else (i, j)
-                    plan[b, left, right] = flow.units[j, i] * unit[b]
-                    total += cost[b, left, right] * (flow.units[j, i] * unit[b])
-        value[b] = total
+                    mass = flow.units[j, i] * unit[b]
+                    plan[b, left, right] = mass
+                    total += cost[b, left, right] * mass
+                    if mass > limit or plan[b, left, right] == 0:
+                        status[b] = OUT_OF_RANGE
+        value[b] = in_range(total, scaled * unit[b], scale, limit)
         gap[b] = (shifted - bound_masses(c, sent, taken, w.real[V])) * unit[b] / scale
+        if abs(value[b]) == INF:
+            status[b] = OUT_OF_RANGE

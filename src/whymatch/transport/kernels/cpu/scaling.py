@@ -9,7 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from whymatch.transport.kernels.cpu.batches import INFEASIBLE, INVALID, OK, Costs, measure
+from whymatch.transport.kernels.cpu.batches import (
+    FOR_LINKS,
+    HUGE,
+    INFEASIBLE,
+    INVALID,
+    OK,
+    OUT_OF_RANGE,
+    Costs,
+    in_range,
+    measure,
+    scale_for,
+)  # fmt: skip
 from whymatch.transport.kernels.cpu.steps import INF, Floats, Ints, kernel, step
 
 SHRINK = 0.25  # of epsilon, from one stage to the next
@@ -110,7 +121,10 @@ def iterate(s: Scaling, epsilon: float, left: Floats, right: Floats, tolerance: 
 
 @step
 def fill(cost: Costs, n: int, m: int, scale: float, zero: float, meeting: float, s: Scaling) -> float:
-    """Copies the costs, with reservoirs that cost 0, and `meeting` where they meet; returns the range it divides by."""
+    """Copies the costs, with reservoirs that cost 0, and `meeting` where they meet; returns the range it divides by.
+
+    Both the copy and the range are of costs times `scale`.
+    """
     low, high = (0.0, 0.0) if meeting == 0 else (INF, -INF)  # where reservoirs may meet, they compete with every pair
     for i in range(n):
         for j in range(m):
@@ -127,7 +141,7 @@ def fill(cost: Costs, n: int, m: int, scale: float, zero: float, meeting: float,
         for j in range(m + 1):
             s.c[i, j] /= spread
             s.c_turned[j, i] = s.c[i, j]
-    return spread / scale
+    return spread
 
 
 @step
@@ -188,20 +202,22 @@ def into_place(plan: Floats, left: Floats, right: Floats, target: float, s: Scal
 
 @kernel
 def solve_smooth(
-    relative: bool, below: float, tolerance: float, limit: int,
-    cost: Costs, sizes: Ints, left: Floats, right: Floats, target: Floats, epsilon: Floats,
+    relative: bool, below: float, tolerance: float, most_iterations: int, limit: float,
+    cost: Costs, sizes: Ints, left: Floats, right: Floats, target: Floats, share: Floats, epsilon: Floats,
     plan: Floats, placed: Floats, value: Floats, error: Floats, iterations: Ints, status: Ints,
 ) -> None:  # fmt: skip
     """The entropic plan of each problem whose status is ok, with the reservoirs in row and column 0.
 
-    `placed` is the same plan with its masses in place. `epsilon` comes in relative to the range of the costs, or
-    absolute, and leaves absolute. The error is relative to all the mass there is.
+    `placed` is the same plan with its masses in place, in links of mass `share`. `epsilon` comes in relative to the
+    range of the costs, or absolute, and leaves absolute. The error is relative to all the mass there is. Results beyond
+    `limit` are ±inf.
     """
     area, longest = plan.shape[1] * plan.shape[2], max(plan.shape[1], plan.shape[2])
     memory, sides = np.empty((4, area)), np.empty((2, 3, longest))
     for b in range(cost.shape[0]):
         n, m = sizes[b]
-        valid, low, scale = measure(cost[b], n, m)
+        valid, low, wide = measure(cost[b], n, m)
+        scale = scale_for(low, wide or HUGE < abs(below) < INF, INF, FOR_LINKS)  # every pair has some mass
         if not valid:
             status[b] = INVALID
         if status[b] != OK:
@@ -216,8 +232,8 @@ def solve_smooth(
         for i in range(n + 1):
             everything += a[i]
         spread = fill(cost[b], n, m, scale, below if below < INF else low, 0.0 if below < INF else INF, s)
-        final = epsilon[b] if relative else epsilon[b] / spread
-        epsilon[b] = final * spread
+        final = epsilon[b] if relative else epsilon[b] * scale / spread
+        epsilon[b] = final * spread / scale
         for side in range(2):
             for i in range(longest):
                 sides[side, POTENTIAL, i], sides[side, SCALE, i] = 0.0, 1.0
@@ -229,7 +245,7 @@ def solve_smooth(
             fold(s.columns, m + 1, stage)
             stage *= SHRINK
         if off < INF:
-            off, count = iterate(s, final, a, c, everything * tolerance, limit)
+            off, count = iterate(s, final, a, c, everything * tolerance, most_iterations)
             done += count
         if off == INF:
             status[b] = INFEASIBLE
@@ -239,8 +255,14 @@ def solve_smooth(
             for j in range(m + 1):
                 plan[b, i, j] = placed[b, i, j] = s.rows[SCALE, i] * s.k[i, j] * s.columns[SCALE, j]
         into_place(placed[b][: n + 1, : m + 1], a, c, target[b], s)
-        value[b] = 0.0
+        zero = below if below < INF else 0.0
+        total = scaled = 0.0
         for i in range(n):
             for j in range(m):
-                if placed[b, i + 1, j + 1] > 0:
-                    value[b] += (cost[b, i, j] - (below if below < INF else 0.0)) * placed[b, i + 1, j + 1]
+                mass = placed[b, i + 1, j + 1] * share[b]
+                if mass > 0:
+                    total += (cost[b, i, j] - zero) * mass
+                    scaled += (cost[b, i, j] * scale - zero * scale) * mass
+        value[b] = in_range(total, scaled, scale, limit)
+        if abs(value[b]) == INF:
+            status[b] = OUT_OF_RANGE

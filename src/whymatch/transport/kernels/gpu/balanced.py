@@ -6,10 +6,10 @@ import triton.language as tl
 from torch import Tensor
 
 from whymatch.transport.kernels.gpu import device_of
-from whymatch.transport.kernels.gpu.batches import INFEASIBLE, INVALID, OK
+from whymatch.transport.kernels.gpu.batches import INFEASIBLE, INVALID, OK, OUT_OF_RANGE
 from whymatch.transport.kernels.gpu.flows import transport, untangle
 from whymatch.transport.kernels.gpu.launch import shape, working_type
-from whymatch.transport.kernels.gpu.steps import at, measure, one_row
+from whymatch.transport.kernels.gpu.steps import at, in_range, measure, one_row
 
 
 @triton.jit
@@ -36,14 +36,17 @@ def bound_masses(
 def write_flow(
     costs: tl.tensor, flow: tl.tensor, plan: tl.tensor, wide: tl.tensor, n: tl.tensor, m: tl.tensor,
     low: tl.tensor, scale: tl.tensor, unit: tl.tensor, crumb: tl.tensor, turned: tl.tensor,
-    N: tl.tensor, M: tl.tensor, SIDE: tl.constexpr, REAL: tl.constexpr,
-) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
-    """Writes every entry of a plan once, and returns what it costs, and what its units cost above the smallest cost.
+    N: tl.tensor, M: tl.tensor, LIMIT: tl.constexpr, SIDE: tl.constexpr, REAL: tl.constexpr,
+) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
+    """Writes every entry of a plan once.
 
-    Links of `crumb` units or less come from rounding the masses, and are dropped.
+    Returns what it costs, what its units cost (scaled), what they cost above the smallest cost (scaled), and whether
+    some mass is above LIMIT or has become 0. Links of `crumb` units or less come from rounding the masses, and are
+    dropped.
     """
     spans = tl.arange(0, SIDE)
-    total, above = tl.full((), 0.0, tl.float64), tl.full((), 0.0, tl.float64)
+    total, scaled = tl.full((), 0.0, tl.float64), tl.full((), 0.0, tl.float64)
+    above, lost = tl.full((), 0.0, tl.float64), tl.full((), 0, tl.int32)
     left = tl.full((), 0, tl.int32)
     while left < N:
         last = tl.where(left < tl.where(turned, m, n), tl.where(turned, n, m), 0)
@@ -52,18 +55,21 @@ def write_flow(
         x = tl.load(costs + left * M + spans, mask=(spans < last) & (units > 0), other=0.0).to(tl.float64)
         mass = tl.where(units > crumb, units.to(tl.float64) * unit, 0.0)
         tl.store(plan + left * M + spans, mass.to(REAL), mask=spans < M)
-        total += tl.sum(x * scale * mass, axis=0)
+        total += tl.sum(x * mass, axis=0)
+        scaled += tl.sum(x * scale * units.to(tl.float64), axis=0)
         above += tl.sum(tl.where(units > 0, (x * scale - low) * units.to(tl.float64), 0.0), axis=0)
+        bad = (mass > LIMIT) | ((units > crumb) & (mass.to(REAL) == 0))
+        lost = tl.maximum(lost, tl.max(bad.to(tl.int32), axis=0))
         left += 1
-    return total, above
+    return total, scaled, above, lost
 
 
 @triton.jit(do_not_specialize=["N", "M"])
 def solve_masses(
     costs: tl.tensor, sizes: tl.tensor, supply: tl.tensor, demand: tl.tensor, units: tl.tensor, crumbs: tl.tensor,
     flow: tl.tensor, plan: tl.tensor, value: tl.tensor, gap: tl.tensor, status: tl.tensor, N: tl.tensor, M: tl.tensor,
-    HUGE: tl.constexpr, SHRINK: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr,
-    REAL: tl.constexpr,
+    HUGE: tl.constexpr, SHRINK: tl.constexpr, LIMIT: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr,
 ) -> None:  # fmt: skip
     """`Balanced()` for each problem whose status is ok: as many units on the left as on the right.
 
@@ -75,12 +81,12 @@ def solve_masses(
     turned = left < right
     n, m = tl.maximum(left, right), tl.minimum(left, right)
     across, along = tl.where(turned, 1, M), tl.where(turned, M, 1)
-    wide = tl.maximum(N, M)
+    between = tl.maximum(N, M)
     costs, flow, plan = costs + b * N * M, flow + b * N * M, plan + b * N * M
     wanted = tl.load(status + b) == OK
     n, m = tl.where(wanted, n, 0), tl.where(wanted, m, 0)
-    valid, low, large = measure(costs, across, along, n, m, HUGE, AT_ONCE, COLUMNS, REAL)
-    scale = tl.where(large, SHRINK, 1.0).to(REAL)
+    valid, low, wide = measure(costs, across, along, n, m, HUGE, AT_ONCE, COLUMNS, REAL)
+    scale = tl.where(wide | (low < -HUGE), SHRINK, 1.0).to(REAL)
     low = low * scale
     below = tl.full((), float("inf"), REAL)
     n, m = tl.where(valid, n, 0), tl.where(valid, m, 0)
@@ -91,23 +97,26 @@ def solve_masses(
     to_right = tl.load(of_right + columns, mask=columns < tl.where(turned, 0, m), other=0)
     sent, taken = from_left + from_right, to_left + to_right
     v, possible = transport(
-        costs, across, along, n, m, below, low, scale, flow, wide, sent, taken, ROWS, COLUMNS, REAL
+        costs, across, along, n, m, below, low, scale, flow, between, sent, taken, ROWS, COLUMNS, REAL
     )  # fmt: skip
     found = wanted & valid & (possible > 0)
     n, m = tl.where(found, n, 0), tl.where(found, m, 0)
-    untangle(flow, wide, n, m, ROWS, COLUMNS)
+    untangle(flow, between, n, m, ROWS, COLUMNS)
     unit, crumb = tl.load(units + b), tl.load(crumbs + b)
     low, scale, below = low.to(tl.float64), scale.to(tl.float64), below.to(tl.float64)
-    total, above = write_flow(
-        costs, flow, plan, wide, n, m, low, scale, unit, crumb, turned, N, M, ROWS, REAL
+    total, scaled, above, lost = write_flow(
+        costs, flow, plan, between, n, m, low, scale, unit, crumb, turned, N, M, LIMIT, ROWS, REAL
     )  # fmt: skip
+    total = in_range(total, scaled * unit, scale, LIMIT)
     least_cost = bound_masses(
         costs, across, along, n, m, below, low, scale, sent, taken, v, ROWS, COLUMNS
     )  # fmt: skip
-    tl.store(value + b, tl.where(found, total / scale, float("nan")))
+    tl.store(value + b, tl.where(found, total, float("nan")))
     tl.store(gap + b, tl.where(found, (above - least_cost) * unit / scale, float("nan")))
     if wanted & (found == 0):
         tl.store(status + b, tl.where(valid, INFEASIBLE, INVALID))
+    elif found & ((lost > 0) | (tl.abs(total) == float("inf"))):
+        tl.store(status + b, OUT_OF_RANGE)
 
 
 def optimal_flows(
@@ -120,6 +129,8 @@ def optimal_flows(
     gap = torch.empty_like(value)  # on its own: where an address starts is part of what a kernel is compiled for
     settings = shape(cost, sizes)
     del settings["RAGGED"]
+    if cost.dtype == torch.float64:
+        settings["SHRINK"] = 2.0**-64  # sums run over units of mass, of which there are up to 2^50
     settings["ROWS"], settings["COLUMNS"] = settings["COLUMNS"], settings["ROWS"]  # here the longer side has the rows
     if count:
         with device_of(cost):

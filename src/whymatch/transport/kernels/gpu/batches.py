@@ -9,12 +9,13 @@ import triton
 import triton.language as tl
 
 from whymatch.transport.kernels.gpu.links import assign, cheapest, one_more_link
-from whymatch.transport.kernels.gpu.steps import at, least, measure, one_row
+from whymatch.transport.kernels.gpu.steps import at, in_range, least, measure, one_row
 from whymatch.transport.solution import Status
 
 OK = tl.constexpr(int(Status.OK))
 INVALID = tl.constexpr(int(Status.INVALID))
 INFEASIBLE = tl.constexpr(int(Status.INFEASIBLE))
+OUT_OF_RANGE = tl.constexpr(int(Status.OUT_OF_RANGE))
 ONE_TO, UP_TO, EXACTLY = tl.constexpr(0), tl.constexpr(1), tl.constexpr(2)
 
 
@@ -61,13 +62,19 @@ def bound(
 
 @triton.jit
 def sum_up(
-    costs: tl.tensor, across: tl.tensor, along: tl.tensor, owner: tl.tensor, low: tl.tensor, scale: tl.tensor,
-    COLUMNS: tl.constexpr,
-) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
-    """What all links cost together, in double precision and scaled, and how much of it lies above the smallest cost."""
+    costs: tl.tensor, across: tl.tensor, along: tl.tensor, owner: tl.tensor, zero: tl.tensor, low: tl.tensor,
+    scale: tl.tensor, share: tl.tensor, COLUMNS: tl.constexpr,
+) -> tuple[tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
+    """What links of mass `share` cost above `zero`, in double precision: as it is, and scaled.
+
+    Also, scaled, how much they cost together above the smallest cost `low`, which is scaled already.
+    """
     columns = tl.arange(0, COLUMNS)
-    x = tl.load(costs + owner * across + columns * along, mask=owner >= 0, other=0.0).to(tl.float64) * scale
-    return tl.sum(x, axis=0), tl.sum(tl.where(owner >= 0, x - low, 0.0), axis=0)
+    there = owner >= 0
+    x = tl.load(costs + owner * across + columns * along, mask=there, other=0.0).to(tl.float64)
+    total = tl.sum(tl.where(there, (x - zero) * share, 0.0), axis=0)
+    scaled = tl.sum(tl.where(there, (x * scale - zero * scale) * share, 0.0), axis=0)
+    return total, scaled, tl.sum(tl.where(there, x * scale - low, 0.0), axis=0)
 
 
 @triton.jit
@@ -93,7 +100,7 @@ def write_plan(
 def solve_links(
     costs: tl.tensor, sizes: tl.tensor, limit: tl.tensor, plan: tl.tensor, value: tl.tensor, gap: tl.tensor,
     status: tl.tensor, k: tl.tensor, N: tl.tensor, M: tl.tensor,
-    RULE: tl.constexpr, RAGGED: tl.constexpr, HUGE: tl.constexpr, SHRINK: tl.constexpr,
+    RULE: tl.constexpr, RAGGED: tl.constexpr, HUGE: tl.constexpr, SHRINK: tl.constexpr, LIMIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr,
 ) -> None:  # fmt: skip
     """`OneTo(k)`, `UpTo(k, below)` with `limit` pointing at below, or `Exactly(k)`; all links have the same mass."""
@@ -105,8 +112,8 @@ def solve_links(
     ceiling = tl.full((), float("inf"), REAL)
     if RULE == UP_TO:
         below = tl.load(limit).to(REAL)
-        wide = wide | (tl.abs(below) > HUGE)
-    scale = tl.where(wide, SHRINK, 1.0).to(REAL)
+        wide = tl.abs(below) > HUGE  # what is not below it is in no sum
+    scale = tl.where(wide | (low < -HUGE), SHRINK, 1.0).to(REAL)
     low = low * scale
     units = tl.minimum(k, m)  # no row can have more links than there are columns
     if RULE == ONE_TO:
@@ -134,11 +141,12 @@ def solve_links(
     owner = tl.where(found, owner, -1)
     write_plan(plan + b * N * M, owner, share.to(REAL), turned, N, M, COLUMNS)
     total, above = certify(
-        costs, across, along, n, m, below, low, scale, owner, v, price, units, share, RULE, AT_ONCE, COLUMNS
+        costs, across, along, n, m, below, low, scale, owner, v, price, units, share, RULE, LIMIT, AT_ONCE, COLUMNS
     )  # fmt: skip
     tl.store(value + b, tl.where(found, total, float("nan")))
     tl.store(gap + b, tl.where(found, above, float("nan")))
-    tl.store(status + b, tl.where(found, OK, tl.where(valid, INFEASIBLE, INVALID)))
+    solved = tl.where(tl.abs(total) < float("inf"), OK, OUT_OF_RANGE)
+    tl.store(status + b, tl.where(found, solved, tl.where(valid, INFEASIBLE, INVALID)))
 
 
 @triton.jit
@@ -168,30 +176,28 @@ def certify(
     costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
     below: tl.tensor, low: tl.tensor, scale: tl.tensor,
     owner: tl.tensor, v: tl.tensor, price: tl.tensor, units: tl.tensor, share: tl.tensor,
-    RULE: tl.constexpr, AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr,
+    RULE: tl.constexpr, LIMIT: tl.constexpr, AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
-    """The objective of links of mass `share`, and how far at most it lies above the optimum."""
+    """The objective of links of mass `share`, ±inf beyond LIMIT, and how far at most it lies above the optimum."""
     below, low, scale = below.to(tl.float64), low.to(tl.float64), scale.to(tl.float64)
     v = tl.where(v < 0, v, 0.0).to(tl.float64)  # a column may stay empty
     links = tl.sum((owner >= 0).to(tl.int32), axis=0).to(tl.float64)
-    total, above_low = sum_up(costs, across, along, owner, low, scale, COLUMNS)
-    most = price.to(tl.float64)
+    most, zero = price.to(tl.float64), tl.full((), 0.0, tl.float64)
     if RULE == UP_TO:
-        most = below * scale - low
+        most, zero = below * scale - low, below
+    total, scaled, above_low = sum_up(costs, across, along, owner, zero, low, scale, share, COLUMNS)
     rest = bound(costs, across, along, n, m, below, low, scale, v, most, RULE, AT_ONCE, COLUMNS)
     if RULE != EXACTLY:
         rest *= units.to(tl.float64)
     above = above_low - links * most - tl.sum(v, axis=0) - rest
-    if RULE == UP_TO:
-        total -= links * (below * scale)
-    return total * share / scale, above * share / scale
+    return in_range(total, scaled, scale, LIMIT), above * share / scale
 
 
 @triton.jit(do_not_specialize=["K", "N", "M"])
 def solve_path(
     costs: tl.tensor, sizes: tl.tensor, partner: tl.tensor, value: tl.tensor, increment: tl.tensor, gap: tl.tensor,
     status: tl.tensor, K: tl.tensor, N: tl.tensor, M: tl.tensor,
-    RAGGED: tl.constexpr, HUGE: tl.constexpr, SHRINK: tl.constexpr,
+    RAGGED: tl.constexpr, HUGE: tl.constexpr, SHRINK: tl.constexpr, LIMIT: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr,
 ) -> None:  # fmt: skip
     """`Exactly(k)` for every k up to K, into arrays that say on entry that there are no k links."""
@@ -200,7 +206,7 @@ def solve_path(
     costs += b * N * M
     columns = tl.arange(0, COLUMNS)
     valid, low, wide = measure(costs, across, along, n, m, HUGE, AT_ONCE, COLUMNS, REAL)
-    scale = tl.where(wide, SHRINK, 1.0).to(REAL)
+    scale = tl.where(wide | (low < -HUGE), SHRINK, 1.0).to(REAL)
     smallest = low
     low = low * scale
     below = tl.full((), float("inf"), REAL)
@@ -221,12 +227,15 @@ def solve_path(
             left = tl.where(turned, columns, owner)
             tl.store(partner + here * N + left, tl.where(turned, owner, columns), mask=owner >= 0)
             total, above = certify(
-                costs, across, along, n, m, below, low, scale, owner, v, price, n, one, EXACTLY, AT_ONCE, COLUMNS
+                costs, across, along, n, m, below, low, scale, owner, v, price, n, one, EXACTLY, LIMIT, AT_ONCE, COLUMNS
             )  # fmt: skip
+            rise, wide_scale = price.to(tl.float64), scale.to(tl.float64)
+            added = in_range(rise / wide_scale + smallest, rise + low, wide_scale, LIMIT)
             tl.store(value + here, total)
-            tl.store(increment + here, price / scale + smallest)
+            tl.store(increment + here, added)
             tl.store(gap + here, above)
-            tl.store(status + here, OK)
+            held = (tl.abs(total) < float("inf")) & (tl.abs(added) < float("inf"))
+            tl.store(status + here, tl.where(held, OK, OUT_OF_RANGE))
         done += 1
     if valid == 0:
         while done < K:

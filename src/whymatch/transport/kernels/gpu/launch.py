@@ -7,6 +7,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from whymatch.transport.batch import largest
 from whymatch.transport.constraints import Exactly, OneTo, UpTo
 from whymatch.transport.kernels.gpu import device_of
 from whymatch.transport.kernels.gpu.batches import EXACTLY, ONE_TO, UP_TO, solve_links, solve_path
@@ -24,7 +25,10 @@ def working_type(cost: Tensor) -> torch.dtype:
 
 
 def shape(cost: Tensor, sizes: Tensor | None) -> dict[str, Any]:
-    """What every kernel is compiled for: the lengths of its vectors, its precision, and when costs are too large."""
+    """What every kernel is compiled for: the lengths of its vectors, its precision, and when costs are too large.
+
+    Costs above HUGE are multiplied by SHRINK, and results above LIMIT are ±inf.
+    """
     _, n, m = cost.shape
     rows = max(SMALLEST, triton.next_power_of_2(min(n, m)))
     columns = max(SMALLEST, triton.next_power_of_2(max(n, m)))
@@ -32,7 +36,8 @@ def shape(cost: Tensor, sizes: Tensor | None) -> dict[str, Any]:
     return {
         "RAGGED": sizes is not None,
         "HUGE": 1e290 if double else 1e35,
-        "SHRINK": 2.0**-64 if double else 2.0**-20,
+        "SHRINK": 2.0**-32 if double else 2.0**-20,
+        "LIMIT": largest(cost.dtype),
         "ROWS": rows,
         "COLUMNS": columns,
         "AT_ONCE": AT_ONCE[columns],

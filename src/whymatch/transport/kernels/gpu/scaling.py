@@ -18,7 +18,7 @@ from whymatch.transport.solution import Status
 SHRINK = tl.constexpr(0.25)  # of epsilon, from one stage to the next
 ROUGH = tl.constexpr(1e-2)  # the error at which an early stage is good enough
 BRIEF = tl.constexpr(100)  # the most iterations of an early stage
-HUGE = tl.constexpr(1e290)  # larger costs are divided by 2^64 first, so that differences of them stay finite
+HUGE = tl.constexpr(1e290)  # larger costs are divided by 2^32 first, so that differences of them stay finite
 TINY = tl.constexpr(1e-35)  # what a column's sum counts as where it has run out of range
 WARPS = {32: 1, 64: 1, 128: 2, 256: 4, 512: 4}
 ROWS = {32: 4, 64: 4, 128: 2, 256: 2, 512: 2}  # that a pass works on at the same time
@@ -112,12 +112,17 @@ def solve_smooth(
     costs, left, right, plan = costs + b * N * M, left + b * (N + 1), right + b * (M + 1), plan + b * (N + 1) * (M + 1)
     valid, low, high, open_to, everything = span_costs(costs, left, columns, b, n, m, M, COLUMNS)
     n = tl.where(tl.load(status + b) == OK, n, -1)  # nothing to do
-    scale = tl.where((low < -HUGE) | (high > HUGE), 2.0**-64, 1.0).to(tl.float64)
+    large = (low < -HUGE) | (high > HUGE)
+    threshold = tl.full((), 0.0, tl.float64)
+    if MEET:
+        threshold = tl.load(below).to(tl.float64)
+        large = large | (tl.abs(threshold) > HUGE)
+    scale = tl.where(large, 2.0**-32, 1.0).to(tl.float64)
     low, high = low * scale, high * scale
     zero = tl.where(low < float("inf"), low, 0.0)
     meeting = tl.full((), float("inf"), tl.float64)
     if MEET:
-        zero = tl.load(below).to(tl.float64) * scale
+        zero = threshold * scale
         low, high = tl.minimum(low, zero), tl.maximum(high, zero)
         meeting = tl.full((), 0.0, tl.float64)
     spread = tl.where(high > low, high - low, 1.0)
@@ -125,7 +130,7 @@ def solve_smooth(
     given = tl.load(epsilons + b)
     final = given
     if not RELATIVE:
-        final = given / (spread / scale)
+        final = given * scale / spread
     taken = tl.load(right + columns, mask=columns <= tl.where(n >= 0, m, -1), other=0.0)
     first_row = with_reservoir(costs, n * 0, columns, n, m, M, scale, zero, unit, meeting)
     open_to |= tl.where(first_row < float("inf"), tl.where(tl.load(left) > 0, 1, 0), 0)
@@ -161,7 +166,7 @@ def solve_smooth(
     write_smooth(
         costs, left, columns, n, m, M, N, scale, zero, unit, meeting, g, 1.0 / epsilon, plan, runs, COLUMNS, REAL
     )  # fmt: skip
-    tl.store(epsilons + b, tl.where(runs, final * (spread / scale), given))
+    tl.store(epsilons + b, tl.where(runs, final * spread / scale, given))
     misplaced = off / tl.where(everything > 0, everything, 1.0)
     tl.store(error + b, tl.where(runs, misplaced, float("nan")))
     tl.store(iterations + b, done)

@@ -12,6 +12,7 @@ import triton.language as tl
 
 SMALLEST = 32  # the shortest vector: a warp's width
 SIGN, LARGEST = tl.constexpr(-(2**31)), tl.constexpr(2**31 - 1)  # of whole numbers of 32 bits
+ROUNDING = tl.constexpr(1e-12)  # the share by which rounding may carry a sum beyond the largest number
 AT_ONCE = {32: 8, 64: 4, 128: 2, 256: 2}  # rows of each length that a pass over a matrix reads at the same time
 
 
@@ -61,7 +62,7 @@ def measure(
     costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
     HUGE: tl.constexpr, AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
-    """Whether every cost is a number or +inf, the smallest, and whether some are so large that sums may overflow."""
+    """Whether every cost is a number or +inf, the smallest, and whether one that is not +inf is above `HUGE`."""
     columns = tl.arange(0, COLUMNS)
     wrong, wide = tl.zeros((COLUMNS,), tl.int32), tl.zeros((COLUMNS,), tl.int32)
     lowest = tl.full((COLUMNS,), float("inf"), REAL)
@@ -72,13 +73,23 @@ def measure(
             at_row = costs + (start + t) * across
             x = tl.load(at_row + columns * along, mask=there, other=float("inf")).to(REAL)
             wrong |= (x > -float("inf")).to(tl.int32) ^ 1
-            wide |= ((tl.abs(x) > HUGE) & (x < float("inf"))).to(tl.int32)
+            wide |= ((x > HUGE) & (x < float("inf"))).to(tl.int32)
             lowest = tl.where(x < lowest, x, lowest)
         start += AT_ONCE
     valid = tl.max(wrong, axis=0) == 0
     low = tl.min(lowest, axis=0)
     low = tl.where(valid & (low < float("inf")), low, 0.0)
     return valid, low.to(REAL), tl.max(wide, axis=0) > 0
+
+
+@triton.jit
+def in_range(total: tl.tensor, scaled: tl.tensor, scale: tl.tensor, LIMIT: tl.constexpr) -> tl.tensor:
+    """A sum of costs, or what `scaled` says it is where `total` overflowed on the way; ±inf if it is beyond LIMIT."""
+    limit = tl.full((), LIMIT, tl.float64)
+    near = tl.abs(scaled) / (1 + ROUNDING) <= limit * scale
+    cut = tl.minimum(tl.maximum(scaled / scale, -limit), limit)
+    beyond = tl.where(scaled > 0, float("inf"), -float("inf")).to(tl.float64)
+    return tl.where(tl.abs(total) <= limit, total, tl.where(near, cut, beyond))
 
 
 @triton.jit
