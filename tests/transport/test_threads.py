@@ -70,7 +70,7 @@ def status_of_child(work: Callable[[], object]) -> int:
     child = os.fork()
     if child == 0:
         try:
-            faulthandler.dump_traceback_later(240, exit=True, file=sys.__stderr__)
+            faulthandler.dump_traceback_later(240, exit=True, file=sys.stderr)
             work()
             os._exit(0)
         except BaseException:
