@@ -66,11 +66,11 @@ def another_thread_that_solves() -> Iterator[None]:
 
 
 def status_of_child(work: Callable[[], object]) -> int:
-    """The exit status of a forked child that does some work: 0, or 1 if that fails or takes minutes."""
+    """The exit status of a forked child that does some work: 0, or 1 if that fails or never ends."""
     child = os.fork()
     if child == 0:
         try:
-            faulthandler.dump_traceback_later(240, exit=True, file=sys.stderr)
+            faulthandler.dump_traceback_later(1500, exit=True, file=2)
             work()
             os._exit(0)
         except BaseException:
@@ -138,7 +138,7 @@ started.wait()
 for _ in range(12):
     child = os.fork()
     if child == 0:
-        faulthandler.dump_traceback_later(240, exit=True)
+        faulthandler.dump_traceback_later(1500, exit=True)
         (large @ large).exp().sum()
         work()
         os._exit(0)
@@ -164,7 +164,7 @@ def multiply_and_solve() -> int:
 def test_a_spawned_process_may_call_torch_whatever_its_parent_does() -> None:
     COST.exp()
     with another_thread_that_solves(), multiprocessing.get_context("spawn").Pool(1) as pool:
-        assert pool.apply_async(multiply_and_solve).get(timeout=240) == 3 * len(COST) + 1
+        assert pool.apply_async(multiply_and_solve).get() == 3 * len(COST) + 1
 
 
 @forks

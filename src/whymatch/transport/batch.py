@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad as fill_up
 
-from whymatch.transport.arrays import as_array, converted, described, is_plain, numbers
 from whymatch.transport.constraints import INSTEAD, Constraint, UpTo
+from whymatch.transport.inputs import as_array, converted, described, is_plain, numbers
 from whymatch.transport.solution import Status
 
 SIZES = "They are the numbers of left and right spans: (left, right) for one matrix, (batch, 2) for a batch."

@@ -156,8 +156,8 @@ def named_constraint(text: str, below: float = 0.0) -> Constraint:
     name, _, number = text.partition(":")
     if text == "balanced":
         return Balanced()
-    if name not in ("exactly", "up-to", "one-to") or not number.isdecimal():
-        raise ValueError(f"Constraints are exactly:2, up-to:1, one-to:2 and balanced, got {text!r}.")
+    if name not in ("exactly", "up-to", "one-to") or not number.isdecimal() or len(number) > 100:
+        raise ValueError(f"Constraints are exactly:2, up-to:1, one-to:2 and balanced, got {text!r:.80}.")
     k = int(number)
     return Exactly(k) if name == "exactly" else OneTo(k) if name == "one-to" else UpTo(k, below=below)
 

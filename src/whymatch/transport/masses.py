@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whymatch.transport.arrays import converted, numbers
 from whymatch.transport.batch import Batch, DeviceBatch
+from whymatch.transport.inputs import converted, numbers
 
 GRID = 2.0**50  # given masses are rounded to the total divided by this
 TINY = 1e-280  # a total whose units can still be told from 0
