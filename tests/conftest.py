@@ -25,12 +25,23 @@ hypothesis.settings.load_profile("whymatch")
 
 
 def pytest_configure() -> None:
-    """Drops compiled kernels older than their sources: numba's cache does not notice an edit in an imported file."""
+    """Compiles the kernels once, before processes that share out the tests would each compile them.
+
+    Compiled kernels older than their sources are dropped: numba's cache does not notice an edit in an imported file.
+    """
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return
     kernels = Path(whymatch.__file__).parent / "transport" / "kernels" / "cpu"
     newest = max(source.stat().st_mtime for source in kernels.glob("*.py"))
     for compiled in (kernels / "__pycache__").glob("*.nb?"):
         if compiled.stat().st_mtime < newest:
             compiled.unlink(missing_ok=True)
+    for kind in (torch.float32, torch.float64):
+        cost = torch.eye(2, dtype=kind)[None]
+        for constraint in (whymatch.Balanced(), whymatch.OneTo(1), whymatch.UpTo(1), whymatch.Exactly(1)):
+            whymatch.solve(cost, constraint)
+            whymatch.sinkhorn(cost, constraint)
+        whymatch.path(cost)
 
 
 @pytest.fixture(autouse=True, scope="session")
