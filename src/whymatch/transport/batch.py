@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,8 @@ class Batch:
 
     def values(self) -> np.ndarray:
         """The costs as an array on the CPU, in single or double precision."""
-        cost = self.cost.detach().cpu().resolve_neg()
+        cost = self.cost.detach().cpu()
+        cost = cost.resolve_neg() if cost.is_neg() else cost
         cost = cost if cost.dtype in (torch.float32, torch.float64) else converted(cost, torch.float32)
         return np.ascontiguousarray(cost.numpy())  # not by torch, whose threads hang in a forked child
 
@@ -87,7 +89,7 @@ class Batch:
         for result in results:
             tensor = torch.from_numpy(result)
             dtype = self.cost.dtype if tensor.is_floating_point() else tensor.dtype
-            tensor = converted(tensor, dtype).to(self.cost.device)
+            tensor = converted(tensor, dtype, self.cost.device)
             tensors.append(tensor[0] if self.single else tensor)
         return tensors
 
@@ -120,6 +122,7 @@ class DeviceBatch:
         return [result[0] if self.single else result for result in typed]
 
 
+@cache
 def largest(dtype: torch.dtype) -> float:
     """The largest double that rounds to a finite number of this precision."""
     limits = torch.finfo(dtype)

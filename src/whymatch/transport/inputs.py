@@ -54,12 +54,15 @@ def as_array(what: str, values: Any, kinds: str, hint: str = "") -> np.ndarray:
     return np.require(array, array.dtype.newbyteorder("="), ["C", "W"])
 
 
-def converted(tensor: Tensor, dtype: torch.dtype) -> Tensor:
-    """A tensor in another precision; without torch's OpenMP threads on the CPU, since they hang in a forked child."""
-    if tensor.dtype == dtype or tensor.numel() <= PIECE or tensor.device.type != "cpu":
-        return tensor.to(dtype)
+def converted(tensor: Tensor, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:
+    """A tensor in another precision, and on another device if one is given.
+
+    Without torch's OpenMP threads on the CPU, since they hang in a forked child.
+    """
+    if tensor.dtype == dtype or tensor.numel() <= PIECE or not tensor.is_cpu:
+        return tensor.to(device or tensor.device, dtype)
     result = torch.empty(tensor.shape, dtype=dtype)
     flat, values = result.view(-1), tensor.reshape(-1)
     for start in range(0, len(values), PIECE):
         flat[start : start + PIECE].copy_(values[start : start + PIECE])
-    return result
+    return result if device is None else result.to(device)
