@@ -20,7 +20,6 @@ LAYERS = [
     "datasets",
     "evaluation",
     "learning",
-    "reproduction",
     "search",
     "study",
     "serve",
