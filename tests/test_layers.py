@@ -21,7 +21,6 @@ LAYERS = [
     "datasets",
     "evaluation",
     "learning",
-    "reproduction",
     "search",
     "study",
     "serve",
