@@ -4,7 +4,7 @@
 
 The paper's encoder (a bidirectional SRU over word vectors) on batches of 16 pairs of texts (on a GPU 64) of 4 to 16
 sentences of 5 to 25 words. The classifier learns through the plan (smooth rule), the ranker through its score.
-`whymatch reproduce speed` measures the paper's own table, with texts as short as StackExchange's.
+`python -m experiments speed` measures the paper's own table, with texts as short as StackExchange's.
 """
 
 from statistics import median
@@ -12,8 +12,8 @@ from statistics import median
 import torch
 
 import whymatch as wm
+from experiments.speed import Loss, Times, device, interleaved, made_up, ranking, ratio, word_vectors
 from whymatch.matching.rules import Rule
-from whymatch.reproduction.speed import Loss, Times, device, interleaved, made_up, ranking, ratio, word_vectors
 from whymatch.show.terminal import table
 
 PAIRS, ROUNDS = (64, 30) if torch.cuda.is_available() else (16, 7)

@@ -12,6 +12,7 @@ import whymatch
 SOURCE = Path(whymatch.__file__).parent
 LAYERS = [
     "files",
+    "reading",
     "interruption",
     "transport",
     "text",
@@ -20,7 +21,6 @@ LAYERS = [
     "datasets",
     "evaluation",
     "learning",
-    "reproduction",
     "search",
     "study",
     "serve",

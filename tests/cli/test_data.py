@@ -6,6 +6,7 @@ import pytest
 
 from tests.datasets.test_prepare import eraser_folder
 from tests.datasets.writing import corpus_folder, read_rows
+from whymatch import __version__
 from whymatch.cli import main
 from whymatch.datasets.catalog import NAMES
 
@@ -69,3 +70,10 @@ def test_a_prepared_folder_trains(tmp_path: Path, minilm: Path, capsys: pytest.C
     )
     assert main(["train", str(tmp_path / "run.toml"), "--out", str(tmp_path / "run")]) == 0
     assert "validation" in capsys.readouterr().out
+
+
+def test_the_command_says_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out == f"whymatch {__version__}\n"

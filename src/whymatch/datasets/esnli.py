@@ -9,8 +9,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from whymatch.datasets.files import at, fields, opened
 from whymatch.datasets.records import Pair
+from whymatch.reading import errors_at, opened, tab_fields
 from whymatch.text.document import document
 from whymatch.text.spans import Span, Splitter, words
 
@@ -100,14 +100,14 @@ def read_esnli(file: Path) -> Iterator[Marked]:
     with opened(file) as data:
         table = csv.DictReader(io.TextIOWrapper(data, encoding="utf-8-sig", newline=""), strict=True)
         while True:
-            with at(file, table.line_num + 1):
+            with errors_at(file, table.line_num + 1):
                 try:
                     row = next(table, None)
                 except csv.Error as error:
                     raise ValueError(f"this is not CSV: {error}.") from None
             if row is None:
                 return
-            with at(file, table.line_num):
+            with errors_at(file, table.line_num):
                 read = esnli_row(row, f"{file.name.split('.')[0]}:{table.line_num}")
             yield read
 
@@ -126,10 +126,10 @@ def esnli_row(row: dict[str, str], name: str) -> Marked:
 
 def read_snli(file: Path) -> Iterator[Marked]:
     """Labels alone: rows of premise, hypothesis, label and source between tabs, under a header."""
-    for number, (left, right, label, *_) in fields(file, 3, 4):
+    for number, (left, right, label, *_) in tab_fields(file, 3, 4):
         if number == 1 and label == "label":
             continue
-        with at(file, number):
+        with errors_at(file, number):
             if not left.strip() or not right.strip():
                 raise ValueError("a sentence is blank.")
             read = Marked(f"{file.name.split('.')[0]}:{number}", left, right, known(label))

@@ -1,7 +1,6 @@
 """Documents from JSON lines, CSV, Parquet or a folder of text files, one after another; bad rows with their place."""
 
 import csv
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -9,8 +8,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 from whymatch.datasets.corpora import titled
-from whymatch.datasets.files import MEGABYTE, decoded, lines, opened
 from whymatch.files import inside
+from whymatch.reading import MEGABYTE, byte_lines, decoded, json_lines, opened
 from whymatch.text.document import Document
 from whymatch.text.spans import is_blank
 
@@ -139,25 +138,12 @@ class Corpus:
 
     def read_json(self, file: Path, before: int) -> Iterator[Row]:
         """An object a line."""
-        most = int(2 * self.max_mb * MEGABYTE)  # escapes take room
+        max_bytes = int(2 * self.max_mb * MEGABYTE)  # escapes take room
+        keys = f'"{self.id}" and "{self.text}"'
         with opened(file) as data:
-            for number, line in enumerate(lines(data, most), start=1):
+            for number, values in json_lines(data, encoding=self.encoding, max_bytes=max_bytes, keys=keys):
                 place = Place(file, number, before + position(data))
-                if not line.strip():
-                    continue
-                try:
-                    if len(line) > most:
-                        raise ValueError(f"the line is longer than {most / MEGABYTE:g} MB (--max-mb).")
-                    values = json.loads(decoded(line, "The line", self.encoding))
-                    if not isinstance(values, dict):
-                        raise ValueError(f'a line is an object with "{self.id}" and "{self.text}".')
-                    yield self.row(place, values, 0)
-                except json.JSONDecodeError as error:
-                    yield bad(place, ValueError(f"this is not JSON: {error}."))
-                except RecursionError:
-                    yield bad(place, ValueError("the line is nested too deeply."))
-                except ValueError as error:
-                    yield bad(place, error)
+                yield bad(place, values) if isinstance(values, ValueError) else self.row(place, values, 0)
 
     def read_table(self, file: Path, before: int) -> Iterator[Row]:
         """A row a document, under a row of names."""
@@ -165,7 +151,7 @@ class Corpus:
         csv.field_size_limit(most)
         ending = Path(file.stem).suffix if file.suffix == ".gz" else file.suffix
         with opened(file) as data:
-            texts = (self.field_text(line, most) for line in lines(data, most))
+            texts = (self.field_text(line, most) for line in byte_lines(data, most))
             rows = csv.reader(texts, delimiter=TABLES[ending], strict=True)
             header: list[str] | None = None
             while True:
@@ -193,7 +179,7 @@ class Corpus:
         if len(values) != len(header):
             return bad(place, ValueError(f"a row has {len(header)} fields, this one has {len(values)}."))
         if any("\udc80" <= character <= "\udcff" for value in values for character in value):
-            return bad(place, ValueError(f"the row is not {self.encoding}. Name its --encoding."))
+            return bad(place, ValueError(f"the row is not {self.encoding}. Convert it to UTF-8, or name its encoding."))
         return self.row(place, dict(zip(header, values, strict=True)), 0)
 
     def read_parquet(self, file: Path, before: int) -> Iterator[Row]:

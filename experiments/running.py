@@ -11,6 +11,11 @@ from typing import Any
 
 import torch
 
+from experiments.baselines import baseline
+from experiments.page import measured
+from experiments.records import commit, keep
+from experiments.tables import Asked, Row, Table, agree, place, resolved
+from experiments.tradeoff import curve
 from whymatch.datasets.folders import read_split
 from whymatch.files import held, read_json
 from whymatch.learning.building import build
@@ -23,11 +28,6 @@ from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend
 from whymatch.matching.saving import from_pretrained
-from whymatch.reproduction.baselines import baseline
-from whymatch.reproduction.records import commit, keep
-from whymatch.reproduction.results import measured
-from whymatch.reproduction.tables import Asked, Row, Table, agree, place, resolved
-from whymatch.reproduction.tradeoff import curve
 from whymatch.text.encoders.projected import Projected
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from experiments.nearest import check_marked, right_metrics, stacked, vectors_of, whole
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair
 from whymatch.learning.settings import Settings
 from whymatch.learning.tasks import marked
-from whymatch.reproduction.nearest import check_marked, right_metrics, stacked, vectors_of, whole
 
 MOST = 8_000  # training pairs, drawn at random where there are more
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from whymatch.reproduction.records import keep, origin, slug
+from experiments.records import keep, origin, slug
 from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
 from whymatch.transport.exact import solve
 

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
+from experiments.records import keep, origin, slug
 from whymatch.learning.losses import contrastive
 from whymatch.matching.model import Learner, Matcher
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Rule, Transport
-from whymatch.reproduction.records import keep, origin, slug
 from whymatch.text.document import Document, joined
 from whymatch.text.encoders.precomputed import Precomputed
 from whymatch.text.encoders.projected import Projected

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.reproduction.test_tables import TABLE, clone  # noqa: F401
-from whymatch.cli import main
-from whymatch.reproduction import sparsity, speed
-from whymatch.reproduction.records import keep, kept, origin
-from whymatch.reproduction.results import HEAD, page
-from whymatch.reproduction.tables import read_table
+from experiments import sparsity, speed
+from experiments.__main__ import main
+from experiments.page import HEAD, page
+from experiments.records import keep, kept, origin
+from experiments.tables import read_table
+from tests.experiments.test_tables import TABLE, clone  # noqa: F401
 from whymatch.transport.constraints import Constraint
 
 
@@ -31,12 +31,12 @@ def test_a_promise_that_is_broken_is_counted(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.usefixtures("clone")
 def test_sparsity_is_kept_and_shown() -> None:
-    assert main(["reproduce", "sparsity"]) == 0
+    assert main(["sparsity"]) == 0
     runs = kept(Path("experiments/results/sparsity"))
     assert [run["row"] for run in runs] == [repr(constraint) for constraint in sparsity.CONSTRAINTS]
     shown = Path("docs/results.md").read_text()
     assert "| **`Exactly(k=4)`** | exact-k | s = k ≤ n | 4 | 4 | 4.0 |" in shown
-    assert "`whymatch reproduce sparsity`; " in shown
+    assert "`python -m experiments sparsity`; " in shown
 
 
 STATISTICS = {
@@ -52,15 +52,15 @@ STATISTICS = {
 
 @pytest.mark.usefixtures("clone")
 def test_statistics_stand_beside_the_papers(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "statistics"]) == 2
+    assert main(["statistics"]) == 2
     assert "statistics needs --data" in capsys.readouterr().err
-    assert main(["reproduce", "statistics", "--data", "data"]) == 2
+    assert main(["statistics", "--data", "data"]) == 2
     assert "holds no prepared data set: `whymatch data prepare" in capsys.readouterr().err
     pairs = {"left texts": 3, "words a left text": 7.5, "splits": {"test": {"pairs": 9824}}}
     for name, values in (("stackexchange", STATISTICS), ("stackexchange-hard", STATISTICS), ("esnli", pairs)):
         (Path("data") / name).mkdir()
         (Path("data") / name / "statistics.json").write_text(json.dumps(values))
-    assert main(["reproduce", "statistics", "--data", "data"]) == 0
+    assert main(["statistics", "--data", "data"]) == 0
     shown = Path("docs/results.md").read_text()
     ours = "| **stackexchange, stackexchange-hard** | 1,234 | 50 | 4.1 | 9 | 55.0 | 88 |\n"
     assert ours + "| stackexchange, the paper | 730,818 | 187,377 | 3.7 | 54 | 87 | 603,801 |" in shown
@@ -79,7 +79,7 @@ def test_a_table_has_its_notes_and_speed_every_hardware(monkeypatch: pytest.Monk
     found |= {"prediction to attention": 1.25, "parameters": 2_000_000}
     for hardware in ("x86_64", "NVIDIA"):
         where = {"commit": "abc", "hardware": hardware}
-        monkeypatch.setattr("whymatch.reproduction.records.circumstances", partial(dict, where))
+        monkeypatch.setattr("experiments.records.circumstances", partial(dict, where))
         timed = {"row": "OT", "seed": 0, "encoder": "bi-SRU", "rounds": 3, "pairs": 4, "results": found, "seconds": 9}
         keep(results / "speed" / f"{hardware}.json", timed)
     (Path("docs") / "images").mkdir(parents=True)
@@ -109,6 +109,6 @@ def test_the_page_in_the_manual_is_the_one_that_is_written_from_the_results() ->
 
 def test_a_section_says_where_it_comes_from() -> None:
     run = {"commit": "abc", "hardware": "x86_64, 1 thread", "seconds": 30}
-    assert origin("speed", [run]) == "`whymatch reproduce speed`; x86_64, 1 thread; commit abc; 30 seconds in all."
+    assert origin("speed", [run]) == "`python -m experiments speed`; x86_64, 1 thread; commit abc; 30 seconds in all."
     others = [run, {**run, "commit": "def", "seconds": 600}, {**run, "commit": None}]
     assert origin("esnli", others).endswith("; commits abc, def; 11 minutes in all.")

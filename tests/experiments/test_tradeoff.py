@@ -8,14 +8,14 @@ import pytest
 import torch
 
 import whymatch as wm
+from experiments.__main__ import main
+from experiments.tradeoff import curve, exact_points, spread
+from tests.experiments.test_tables import clone  # noqa: F401
 from tests.learning.planted import SIZE, planted
-from tests.reproduction.test_tables import clone  # noqa: F401
-from whymatch.cli import main
 from whymatch.datasets.records import Pair
 from whymatch.learning.evaluate import evaluate
 from whymatch.matching.descriptions import build_rule, describe_rule
 from whymatch.matching.rules import Rule
-from whymatch.reproduction.tradeoff import curve, exact_points, spread
 
 RULES: list[Rule] = [wm.Attend(), wm.Attend(0.1), wm.Attend(0.01), wm.Attend(normaliser="sparsemax")]
 
@@ -93,14 +93,14 @@ def write_runs(folder: Path) -> None:
 
 @pytest.mark.usefixtures("clone")
 def test_the_figure_is_drawn_from_results_on_disk(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "tradeoff"]) == 2
+    assert main(["tradeoff"]) == 2
     assert "There is nothing to draw" in capsys.readouterr().err
     write_runs(Path("experiments/results/esnli"))
     runs = [json.loads(file.read_text()) for file in Path("experiments/results/esnli").iterdir()]
     assert exact_points(runs)[2] == pytest.approx((40.0, 75.0))
     assert len(exact_points(runs)) == 1
-    assert main(["reproduce", "tradeoff"]) == 0
+    assert main(["tradeoff"]) == 0
     assert Path("docs/images/tradeoff.png").read_bytes().startswith(b"\x89PNG")
-    assert main(["reproduce", "tradeoff", "--out", "figure.svg"]) == 0
+    assert main(["tradeoff", "--out", "figure.svg"]) == 0
     drawn = Path("figure.svg").read_text()
     assert drawn.startswith("<?xml")

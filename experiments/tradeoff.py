@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
+from experiments.records import kept
 from whymatch.datasets.records import Pair
 from whymatch.evaluation.rationales import tokens_in
 from whymatch.learning.evaluate import see
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.rules import Attend
-from whymatch.reproduction.records import kept
 
 LEAST = 0.001  # of the thresholds, as a multiple of 1 / (n·m): next to nothing is cut
 POINTS = 12  # of a curve
@@ -87,7 +87,7 @@ def drawn(results: Path, picture: Path) -> None:
     if not exact and not lines:
         raise ValueError(
             f"There is nothing to draw: {results / TABLE} has no exact-k rows and no curves. "
-            f"Run `whymatch reproduce {TABLE} --data …` first."
+            f"Run `python -m experiments {TABLE} --data …` first."
         )
     try:
         from whymatch.show.figures import trade_off

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from whymatch.reproduction import speed
-from whymatch.reproduction.records import kept
+from experiments import speed
+from experiments.records import kept
 
 
 def test_every_rule_is_measured_beside_attention_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""`whymatch reproduce` as a user runs it."""
+"""`python -m experiments` as a user runs it."""
 
 import re
 import subprocess
@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from whymatch import __version__
-from whymatch.cli import main
+from experiments.__main__ import main
+
+CLONE = Path(__file__).parents[2]
 
 
 def test_it_prints_the_counts_it_promises_and_draws_a_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     picture = tmp_path / "demo.png"
-    assert main(["reproduce", "heatmap", "--out", str(picture)]) == 0
+    assert main(["heatmap", "--out", str(picture)]) == 0
     out = capsys.readouterr().out
     rows = {line.split("  ")[0]: re.split(r"\s{2,}", line) for line in out.splitlines() if "(" in line}
     assert int(rows["Balanced()"][3]) <= 49
@@ -27,23 +28,8 @@ def test_it_prints_the_counts_it_promises_and_draws_a_picture(
 
 
 def test_a_picture_that_cannot_be_written_is_an_error_without_a_traceback(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "whymatch",
-        "reproduce",
-        "heatmap",
-        "--out",
-        str(tmp_path / "missing" / "demo.png"),
-    ]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "experiments", "heatmap", "--out", str(tmp_path / "missing" / "demo.png")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=CLONE)
     assert ran.returncode == 2
-    assert ran.stderr.startswith("whymatch: ")
+    assert ran.stderr.startswith("experiments: ")
     assert "Traceback" not in ran.stderr
-
-
-def test_it_says_its_version(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["--version"])
-    assert stop.value.code == 0
-    assert capsys.readouterr().out == f"whymatch {__version__}\n"

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from experiments.__main__ import main
+from experiments.running import wanted
+from experiments.tables import merged, place, read_table, resolved
 from tests.cli.test_train import OTHER, PETS, SAME, write
-from whymatch.cli import main
 from whymatch.learning.settings import Settings, typed
 from whymatch.learning.train import Watch
-from whymatch.reproduction.running import wanted
-from whymatch.reproduction.tables import merged, place, read_table, resolved
 
 TABLE = """
 order = 3.0
@@ -67,7 +67,7 @@ def test_a_row_is_named_in_full_or_in_part(tmp_path: Path) -> None:
 
 
 def test_every_row_is_run_once_and_stands_beside_the_papers(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "pets", "--data", "data", "--seeds", "2"]) == 0
+    assert main(["pets", "--data", "data", "--seeds", "2"]) == 0
     files = sorted(file.name for file in (clone / "experiments" / "results" / "pets").iterdir())
     assert files == ["ot-exact-k-1-0.json", "ot-exact-k-1-1.json", "untrained-whole-0.json"]
     record = json.loads((clone / "experiments" / "results" / "pets" / files[0]).read_text())
@@ -79,15 +79,15 @@ def test_every_row_is_run_once_and_stands_beside_the_papers(clone: Path, capsys:
     assert "| **Untrained, whole** | 100.0 | 1.0 | – |" in page
     assert "| Somebody else's, the paper | 77 |  | |" in page
     capsys.readouterr()
-    assert main(["reproduce", "pets", "--data", "data", "--seeds", "2"]) == 0
+    assert main(["pets", "--data", "data", "--seeds", "2"]) == 0
     said = capsys.readouterr().err
     assert said.count("measured before (P@1 100.0, # Align. 1.0)") == 3
     assert "0 runs measured; --again measures anew" in said
     before = (clone / "experiments" / "results" / "pets" / files[2]).stat().st_mtime_ns
-    assert main(["reproduce", "pets", "--data", "data", "--rows", "untrained", "--again"]) == 0
+    assert main(["pets", "--data", "data", "--rows", "untrained", "--again"]) == 0
     assert "1 run measured" in capsys.readouterr().err
     assert (clone / "experiments" / "results" / "pets" / files[2]).stat().st_mtime_ns > before
-    assert main(["reproduce", "pets", "--data", "data", "--rows", "nobody"]) == 2
+    assert main(["pets", "--data", "data", "--rows", "nobody"]) == 2
     assert "Results" not in capsys.readouterr().out  # nothing was measured, nothing is written
 
 
@@ -114,7 +114,7 @@ def test_trained_attention_has_a_curve_where_the_table_asks_for_it(clone: Path) 
     rows = [{"left": PETS[i], "right": [SAME, OTHER][i % 2][i], "label": "ab"[i % 2]} for i in range(4)]
     write(clone / "data" / "pairs", [dict(row) for row in rows])
     (clone / "experiments" / "labels.toml").write_text(CURVED)
-    assert main(["reproduce", "labels", "--data", "data"]) == 0
+    assert main(["labels", "--data", "data"]) == 0
     folder = clone / "experiments" / "results" / "labels"
     record = json.loads((folder / "attention-0.json").read_text())
     assert record["curve"][0] == {"λ": 0.001, "% of tokens": 100, "accuracy": record["results"]["accuracy"]["mean"]}
@@ -122,7 +122,7 @@ def test_trained_attention_has_a_curve_where_the_table_asks_for_it(clone: Path) 
 
 
 def test_a_run_with_other_settings_is_run_again(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    row = ["reproduce", "pets", "--data", "data", "--rows", "untrained"]
+    row = ["pets", "--data", "data", "--rows", "untrained"]
     assert main(row) == 0
     file = clone / "experiments" / "results" / "pets" / "untrained-whole-0.json"
     before = json.loads(file.read_text())
@@ -141,7 +141,7 @@ def test_a_run_with_other_settings_is_run_again(clone: Path, capsys: pytest.Capt
 def test_what_is_not_trained_has_no_schedule(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = clone / "experiments" / "pets.toml"
     table.write_text(table.read_text().replace("epochs = 1", "epochs = 1\nfine = 0.001"))  # for models to fine-tune
-    row = ["reproduce", "pets", "--data", "data", "--rows", "untrained"]
+    row = ["pets", "--data", "data", "--rows", "untrained"]
     assert main(row) == 0
     file = clone / "experiments" / "results" / "pets" / "untrained-whole-0.json"
     record = json.loads(file.read_text())
@@ -160,25 +160,25 @@ def test_a_row_that_asks_for_a_gpu_is_run_without_one_if_it_is_named(
     table = clone / "experiments" / "pets.toml"
     table.write_text(table.read_text().replace("trained = false", "trained = false\ngpu = true"))
     file = clone / "experiments" / "results" / "pets" / "untrained-whole-0.json"
-    assert main(["reproduce", "pets", "--data", "data"]) == 0
+    assert main(["pets", "--data", "data"]) == 0
     assert "no GPU here" in capsys.readouterr().err
     assert not file.exists()
-    assert main(["reproduce", "pets", "--data", "data", "--rows", "untrained"]) == 0
+    assert main(["pets", "--data", "data", "--rows", "untrained"]) == 0
     assert file.exists()
-    assert main(["reproduce", "pets", "--data", "data", "--rows", "nosuch"]) == 2
+    assert main(["pets", "--data", "data", "--rows", "nosuch"]) == 2
     assert "No row of pets" in capsys.readouterr().err
 
 
 def test_a_run_that_was_broken_off_goes_on_from_its_checkpoint(
     clone: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = ["reproduce", "pets", "--data", "data", "--rows", "exact"]
+    row = ["pets", "--data", "data", "--rows", "exact"]
 
     def stopped(*arguments: object) -> None:
         raise OSError("the machine was taken away")
 
     with monkeypatch.context() as once:
-        once.setattr("whymatch.reproduction.running.evaluate", stopped)
+        once.setattr("experiments.running.evaluate", stopped)
         assert main(row) != 0
     assert "epoch 1" in capsys.readouterr().err
     runs = clone / "experiments" / "runs" / "pets"
@@ -206,7 +206,7 @@ def test_a_row_may_start_from_another_or_learn_from_it(clone: Path, capsys: pyte
     on_top = f'trained = false\nsettings = {{ encoder = {{ model = "row of pets: Box" }}, {LINKS} }}'
     with_rows(clone, Box=BOX, Taught=taught, OnTop=on_top)
     for name, part, seeds in (("Taught", "teacher", 1), ("OnTop", "model", 2)):
-        run = ["reproduce", "pets", "--data", "data", "--rows", name]
+        run = ["pets", "--data", "data", "--rows", name]
         assert main([*run, "--seeds", str(seeds)]) == 0
         assert capsys.readouterr().err.count(f"first its {part}") == seeds  # trained or not
         file = clone / "experiments" / "results" / "pets" / f"{name.lower()}-{seeds - 1}.json"
@@ -220,7 +220,7 @@ def test_a_row_may_start_from_another_or_learn_from_it(clone: Path, capsys: pyte
         assert "measured before" in capsys.readouterr().err
     assert not list((clone / "experiments" / "runs" / "pets").iterdir())
     with_rows(clone, Box=BOX.replace("spans", "whole = 1.0, spans"), Taught=taught)
-    assert main(["reproduce", "pets", "--data", "data", "--rows", "taught"]) == 0
+    assert main(["pets", "--data", "data", "--rows", "taught"]) == 0
     assert "(its settings have changed)" in capsys.readouterr().err
 
 
@@ -246,25 +246,25 @@ def test_a_row_that_starts_from_nowhere_is_refused_before_any_work(
     }
     map_less = "encoder = { map = false }, " if "reader" in row else ""
     with_rows(clone, Box=BOX, Asked=f"settings = {{ {map_less}{row}, {LINKS} }}", **others)
-    assert main(["reproduce", "pets", "--data", "data", "--rows", "asked"]) == 2
+    assert main(["pets", "--data", "data", "--rows", "asked"]) == 2
     complaint = capsys.readouterr().err
     assert f"pets, Asked: {says}" in complaint
     assert complaint.count("\n") == 1
 
 
 def test_a_run_that_was_lost_is_run_again(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "pets", "--data", "data", "--rows", "untrained"]) == 0
+    assert main(["pets", "--data", "data", "--rows", "untrained"]) == 0
     file = clone / "experiments" / "results" / "pets" / "untrained-whole-0.json"
     whole = json.loads(file.read_text())
     file.write_text(file.read_text()[:40])
-    assert main(["reproduce", "pets", "--data", "data", "--rows", "untrained"]) == 0
+    assert main(["pets", "--data", "data", "--rows", "untrained"]) == 0
     assert json.loads(file.read_text())["results"]["MAP"] == whole["results"]["MAP"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["dogs"], "There is no 'dogs' to reproduce: sparsity, statistics, speed, heatmap, tradeoff, examples, pets"),
+        (["dogs"], "There is no 'dogs' to run: sparsity, statistics, speed, heatmap, tradeoff, examples, pets"),
         (["pets"], "pets needs --data"),
         (["pets", "--data", "nowhere"], "pets needs --data"),
         (["pets", "--data", "data", "--seeds", "0"], "--seeds takes 1 or more"),
@@ -273,7 +273,7 @@ def test_a_run_that_was_lost_is_run_again(clone: Path, capsys: pytest.CaptureFix
 def test_what_cannot_be_run_is_refused(
     arguments: list[str], says: str, clone: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["reproduce", *arguments]) == 2
+    assert main([*arguments]) == 2
     assert says in capsys.readouterr().err
 
 

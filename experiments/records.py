@@ -53,7 +53,7 @@ def commit() -> str | None:
     try:
         last, changed = (
             subprocess.run(["git", *asked], check=False, capture_output=True, text=True).stdout.strip()
-            for asked in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "src"])
+            for asked in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "src", "experiments/*.py"])
         )
     except OSError:
         return None
@@ -67,4 +67,4 @@ def origin(command: str, runs: Sequence[dict[str, Any]]) -> str:
     hardware = "; ".join(sorted({run["hardware"] for run in runs}))
     seconds = sum(run["seconds"] for run in runs)
     took = f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{max(seconds, 2):.0f} seconds"
-    return f"`whymatch reproduce {command}`; {hardware}; {of}; {took} in all."
+    return f"`python -m experiments {command}`; {hardware}; {of}; {took} in all."

@@ -6,6 +6,9 @@ from typing import Any, Literal
 
 from torch import Tensor
 
+from experiments.knowing import knowing_links, second_person
+from experiments.nearest import farthest_words, nearest_two
+from experiments.trees import boosted_trees
 from whymatch.datasets.bm25 import scorer, tokens
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Query
@@ -13,9 +16,6 @@ from whymatch.learning.evaluate import check_queries, evaluate, ranking_metrics
 from whymatch.learning.settings import Settings
 from whymatch.matching.attention import active, max_sim
 from whymatch.matching.ranker import Ranker
-from whymatch.reproduction.knowing import knowing_links, second_person
-from whymatch.reproduction.nearest import farthest_words, nearest_two
-from whymatch.reproduction.trees import boosted_trees
 from whymatch.text.encoders.models import MINILM
 from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.sentence import SentenceEncoder

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.records import keep, origin, slug
 from whymatch.datasets.catalog import NAMES
 from whymatch.datasets.eraser import is_eraser
 from whymatch.datasets.prepare import prepare
 from whymatch.datasets.statistics import OFFICIAL, PAPER, flat, shown
 from whymatch.files import read_json
-from whymatch.reproduction.records import keep, origin, slug
 
 RANKED = tuple(PAPER["stackexchange"])
 MARKED = "words marked, %"

@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 import torch
 
+from experiments.baselines import baseline
+from experiments.nearest import farthest
+from experiments.running import run_table
+from experiments.tables import read_table
 from tests.cli.test_train import OTHER, PETS, SAME
 from whymatch.datasets.bm25 import scorer, tokens
 from whymatch.datasets.folders import read_split
@@ -18,10 +22,6 @@ from whymatch.learning.building import build
 from whymatch.learning.evaluate import evaluate
 from whymatch.learning.sections import RuleSettings
 from whymatch.learning.settings import Settings
-from whymatch.reproduction.baselines import baseline
-from whymatch.reproduction.nearest import farthest
-from whymatch.reproduction.running import run_table
-from whymatch.reproduction.tables import read_table
 
 
 def settings(folder: Path, rows: dict[str, list[dict[str, Any]]], task: Any, spans: str = "sentence") -> Settings:

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from experiments.records import slug
 from whymatch.learning.settings import Settings, completed, typed
-from whymatch.reproduction.records import slug
 
 PARTS = ("encoder", "reader")  # that may read vectors, which lie beside the data
 ROW = "row of "  # TABLE: NAME, in place of a model or a teacher
@@ -17,7 +17,7 @@ ROW = "row of "  # TABLE: NAME, in place of a model or a teacher
 class Row:
     """One row: what it is called, what the paper measured, and how it is run; a row without settings is quoted.
 
-    A `baseline` is one of `whymatch.reproduction.baselines`, in place of a model. A row that trains an encoder asks for
+    A `baseline` is one of `experiments.baselines`, in place of a model. A row that trains an encoder asks for
     a GPU (`gpu`): elsewhere it is run if it is named, and left out otherwise. In place of the encoder's `model`, or of
     the `teacher`, settings may name a `row of TABLE: NAME`, which is trained first, with the same seed.
     """

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 import whymatch as wm
+from experiments.__main__ import main
+from experiments.gallery import SETS, choose, example
 from tests.cli.test_train import OTHER, PETS, SAME, write
 from tests.show.test_browser import Open, browser, show  # noqa: F401
-from whymatch.cli import main
 from whymatch.datasets.records import Pair
-from whymatch.reproduction.gallery import SETS, choose, example
 from whymatch.show.gallery import page
 from whymatch.text.document import joined
 
@@ -38,7 +38,7 @@ def prepared(tmp_path: Path, minilm: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 
 def test_examples_are_one_page_with_every_rule_and_nothing_in_a_text_runs(prepared: Path) -> None:
-    assert main(["reproduce", "examples", "--data", "data"]) == 0
+    assert main(["examples", "--data", "data"]) == 0
     text = (prepared / "gallery.html").read_text()
     assert HACK not in text
     assert "&lt;script&gt;window.hacked" in text
@@ -49,18 +49,18 @@ def test_examples_are_one_page_with_every_rule_and_nothing_in_a_text_runs(prepar
     assert len(re.findall(r'class="span[^"]* marked"', text)) == 4
     for title in ("StackExchange 1", "e-SNLI 1: a", "e-SNLI 2: b"):
         assert f"<h3>{title}</h3>" in text
-    assert main(["reproduce", "examples", "--data", "data", "--out", "again.html"]) == 0
+    assert main(["examples", "--data", "data", "--out", "again.html"]) == 0
     assert (prepared / "again.html").read_text() == text
 
 
 def test_a_trained_model_shows_what_it_was_trained_for(prepared: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(2)).save_pretrained(prepared / "ranker")
-    assert main(["reproduce", "examples", "--data", "data", "--model", "ranker"]) == 0
+    assert main(["examples", "--data", "data", "--model", "ranker"]) == 0
     text = (prepared / "gallery.html").read_text()
     assert "e-SNLI" not in text
     assert text.count("<article") == 3
     (prepared / "data" / "stackexchange").rename(prepared / "data" / "other")
-    assert main(["reproduce", "examples", "--data", "data", "--model", "ranker"]) == 2
+    assert main(["examples", "--data", "data", "--model", "ranker"]) == 2
     assert "is a ranker of sentence spans" in capsys.readouterr().err
 
 
@@ -80,7 +80,7 @@ def test_what_cannot_be_shown_is_refused(
     arguments: list[str], says: str, prepared: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("WHYMATCH_PREPARED", raising=False)
-    assert main(["reproduce", *arguments]) == 2
+    assert main([*arguments]) == 2
     assert says in capsys.readouterr().err
 
 

@@ -1,0 +1,1 @@
+"""The paper's tables and figures, run on real data in a clone: rows in, one JSON per run out, and pages of them."""
