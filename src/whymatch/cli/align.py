@@ -117,23 +117,18 @@ def build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
     encoder = encoder_for(settings.spans, settings.encoder, layer=settings.layer, download=settings.download)
     cost = COSTS[settings.cost] if settings.cost else None
     aligner = Aligner(settings.spans, encoder, cost, below=settings.below, limit=settings.limit)
-    if callable(constraint):
-        constraint = constraint(aligner.default().below)
     return aligner, constraint
 
 
-def parse(constraint: str | None, below: float | None) -> Any:
-    """The constraint that a word such as exactly:2 names; a function of the threshold for up-to."""
-    from whymatch.transport.constraints import UpTo, named_constraint
+def parse(constraint: str | None, below: float | None) -> "Constraint | None":
+    """The constraint that a word such as exactly:2 names; up-to has no threshold unless one is given."""
+    from whymatch.transport.constraints import UpTo, parse_constraint
 
     if constraint is None:
-        return None if below is None else lambda threshold: UpTo(1, below=threshold)
-    found = named_constraint(constraint, 0.0 if below is None else below)  # refused before a model is read
-    if isinstance(found, UpTo):
-        return lambda threshold: UpTo(found.k, below=threshold)
-    if below is not None:
+        return None if below is None else UpTo(1, below=below)
+    if below is not None and not parse_constraint(constraint).thresholded:
         raise ValueError(f"--below goes with up-to, which links spans that cost less; got --constraint {constraint}.")
-    return found
+    return parse_constraint(constraint, below)
 
 
 def run_many(settings: argparse.Namespace) -> int:

@@ -1,6 +1,7 @@
 """What the ranker and the classifier share: texts in, costs and weights of their pairs of spans out, with gradients."""
 
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
@@ -12,12 +13,11 @@ from whymatch.matching.aligner import Aligner
 from whymatch.matching.costs import Cost, cosine_distance
 from whymatch.matching.rarity import Rarity
 from whymatch.matching.refinement import Refinement
-from whymatch.matching.rules import Rule, Transport
+from whymatch.matching.rules import Rule
 from whymatch.text.document import Document
 from whymatch.text.encoders import Encoder, reads_pairs
 from whymatch.text.encoders.learning import Learning
 from whymatch.text.spans import Span
-from whymatch.transport.constraints import UpTo
 
 
 class Learner(Protocol):
@@ -85,8 +85,8 @@ class Matcher(nn.Module):
         super().__init__()
         if cost.unpadded:
             raise ValueError(f"A model is trained on padded batches, and {cost.name} takes one pair at a time.")
-        below = rule.constraint.below if isinstance(rule, Transport) and isinstance(rule.constraint, UpTo) else None
-        if below is not None and below <= cost.least and refinement is None and rarity is None:
+        below = rule.zero(inf)
+        if below <= cost.least and refinement is None and rarity is None:
             raise ValueError(f"UpTo(below={below:g}) links nothing: no pair has a {cost.name} below {below:g}.")
         self.encoder = encoder
         self.rule = rule
