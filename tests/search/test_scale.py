@@ -27,7 +27,6 @@ from whymatch.search.spreading import build_on_ray
 from whymatch.transport.constraints import Exactly
 
 pytestmark = [
-    pytest.mark.xdist_group("ray"),
     pytest.mark.filterwarnings("ignore:::ray", "ignore:lancedb fork support"),  # of Ray to itself
 ]
 
