@@ -86,7 +86,7 @@ def checked(cost: Tensor, constraint: Constraint) -> str:
     gap = float(found.gap.abs().max())
     assert gap < 1e-5, gap
     links = (found.plan > 0).sum(dim=(1, 2))
-    fewest, most = constraint.links(min(n, m), max(n, m))
+    fewest, most = constraint.links(n, m)
     assert ((links >= fewest) & (links <= most)).all()
     assert ((found.plan > 0).sum(dim=1) <= 1).all() or isinstance(constraint, Balanced)
     if find_spec("scipy") and constraint == OneTo(1):

@@ -33,7 +33,7 @@ from whymatch.search.index import CANDIDATES, DEFAULT, Index
 from whymatch.search.rows import COLUMNS, Entry, from_arrow, pooled
 from whymatch.search.scoring import encoded, scores
 from whymatch.show.terminal import table
-from whymatch.transport.constraints import named_constraint
+from whymatch.transport.constraints import parse_constraint
 
 TOP = 10
 SAME = 1e-6  # scores that count as equal
@@ -135,7 +135,7 @@ def quality(
         for name, value in exhaustive.baselines(query, similar[query]):
             found[name].append(value)
         for wanted in constraints:
-            constraint = DEFAULT if wanted == "default" else named_constraint(wanted, 0.55)
+            constraint = DEFAULT if wanted == "default" else parse_constraint(wanted).resolved(0.55)
             for name, value in exhaustive.aligned(query, similar[query], constraint, numbers):
                 found[name].append(value)
     mean = {name: f"{np.mean(values):.4f}" for name, values in found.items()}

@@ -5,12 +5,11 @@
 The default threshold for sentences is the largest at which no more than 2 of 100 random pairs of posts have any link.
 """
 
-import gzip
-import json
 import random
 
 import whymatch as wm
 from benchmarks.data import data_folder
+from whymatch.datasets.corpora import read_texts
 from whymatch.show.terminal import table
 
 PAIRS = 500
@@ -19,8 +18,7 @@ GRID = [0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7]
 
 def main() -> None:
     folder = data_folder(__doc__) / "stackexchange" / "cqadupstack"
-    with gzip.open(folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as rows:
-        posts = {row["id"]: f"{row.get('title', '')}\n\n{row['text']}" for row in map(json.loads, rows)}
+    posts = {text.id: text.text for text in read_texts(folder / "corpus.jsonl.gz")}
     choose = random.Random(0)
     kinds = {
         "duplicates": [line.split() for line in (folder / "duplicates.tsv").read_text().splitlines()],

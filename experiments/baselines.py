@@ -103,7 +103,10 @@ def farthest_words(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
     encoder = WordEncoder(settings.encoder.model or MINILM, layer=settings.encoder.layer)
     texts = list(dict.fromkeys(text for pair in pairs for text in (pair.left, pair.right)))
     vectors = dict(zip(texts, encoder.encode([t.text for t in texts], [t.spans for t in texts]), strict=True))
-    chosen = [farthest(cosine_distance(vectors[pair.left], vectors[pair.right])) for pair in pairs]
+    chosen = [
+        farthest(cosine_distance(*(torch.from_numpy(vectors[text]) for text in (pair.left, pair.right))))
+        for pair in pairs
+    ]
     links = [len(choice.spans[1]) for choice in chosen]
     shares = [100 * number / max(1, len(p.left) * len(p.right)) for number, p in zip(links, pairs, strict=True)]
     counts = {"active alignments": bootstrap(links)._asdict(), "% active": bootstrap(shares)._asdict()}
@@ -268,7 +271,7 @@ def _vectors(texts: Iterable[str], settings: Settings) -> dict[str, Tensor]:
     distinct = list(dict.fromkeys(texts))
     encoder = SentenceEncoder(settings.encoder.model or MINILM)
     vectors = encoder.encode(distinct, [[Span(0, len(text))] for text in distinct])
-    return dict(zip(distinct, unit(torch.cat(vectors)), strict=True))
+    return dict(zip(distinct, unit(torch.from_numpy(np.concatenate(vectors))), strict=True))
 
 
 def _stacked(vectors: Mapping[str, Tensor], pieces: Sequence[str]) -> Tensor:

@@ -46,7 +46,7 @@ def heat_maps_of_every_method(picture: Path) -> None:
     for paper_name, constraint in constraints:
         solution = solve(cost, constraint)
         links = int(count_active(solution.plan).number)
-        fewest, most = constraint.links(min(n, m), max(n, m))
+        fewest, most = constraint.links(n, m)
         promise = f"{fewest}" if fewest == most else f"{fewest} to {most}"
         rows.append(
             [repr(constraint), paper_name, promise, f"{links}", f"{links / (n * m):.1%}", f"{solution.gap:.0e}"]

@@ -79,7 +79,7 @@ def _in_words(table: Table, row: Row, run: Mapping[str, Any]) -> str:
 
 
 def wanted(table: Table, seeds: int, only: str, watch: Watch) -> list[tuple[Row, int]]:
-    """The runs of the row of that name, or of all whose names contain it; if none is named, all that suit the machine."""
+    """The runs of the row of that name, or of all whose names contain it; without a name, all that can be run here."""
     every = table.runs(seeds)
     runs = [(row, seed) for row, seed in every if row.name.lower() == only.lower()]
     runs = runs or [(row, seed) for row, seed in every if only.lower() in row.name.lower()]

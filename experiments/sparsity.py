@@ -15,8 +15,8 @@ CONSTRAINTS: tuple[Constraint, ...] = (
     Balanced(),
     OneTo(1),
     OneTo(2),
-    UpTo(1),
-    UpTo(2),
+    UpTo(1, below=0.0),
+    UpTo(2, below=0.0),
     Exactly(1),
     Exactly(2),
     Exactly(4),
@@ -40,13 +40,13 @@ def counted(constraint: Constraint, problems: int = PROBLEMS, seed: int = 0) -> 
     """The links of random problems that admit the constraint: costs of either sign, every other with many ties."""
     chance = torch.Generator().manual_seed(seed)
     sizes = torch.randint(SIZES[0], SIZES[1] + 1, (20 * problems, 2), generator=chance)
-    admitted = constraint.admits(sizes.amin(dim=1).numpy(), sizes.amax(dim=1).numpy())
+    admitted = constraint.admits(*sizes.numpy().T)
     sizes = sizes[torch.as_tensor(admitted)][:problems]
     assert len(sizes) == problems
     cost = 2 * torch.rand(problems, SIZES[1], SIZES[1], generator=chance, dtype=torch.float64) - 1
     cost[::2] = cost[::2].round(decimals=1)
     links = (solve(cost, constraint, sizes=sizes).plan > 0).sum(dim=(1, 2))
-    bounds = torch.tensor([constraint.links(min(pair), max(pair)) for pair in sizes.tolist()])
+    bounds = torch.tensor([constraint.links(*pair) for pair in sizes.tolist()])
     return {
         "problems": problems,
         "fewest links": int(links.min()),

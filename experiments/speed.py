@@ -15,13 +15,14 @@ from torch import Tensor
 
 from experiments.records import slug, write_run
 from whymatch.learning.losses import contrastive
-from whymatch.matching.model import Learner, Matcher
+from whymatch.matching.model import Matcher
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.document import Document, joined
 from whymatch.text.encoders.precomputed import Precomputed
 from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.recurrent import RecurrentEncoder
+from whymatch.text.encoders.trainable import TrainableEncoder
 from whymatch.text.vectors import WordVectors
 from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
 
@@ -95,7 +96,7 @@ def word_vectors() -> WordVectors:
     return WordVectors("random", {f"w{i}": i for i in range(WORDS)}, torch.randn(WORDS, WIDE, generator=chance))
 
 
-def encoder(kind: str, batches: Sequence[Pairs]) -> Learner:
+def encoder(kind: str, batches: Sequence[Pairs]) -> TrainableEncoder:
     """An encoder of its own for every model, with the same vectors."""
     if kind == "bi-SRU":
         return RecurrentEncoder(word_vectors())
@@ -104,7 +105,7 @@ def encoder(kind: str, batches: Sequence[Pairs]) -> Learner:
     return Projected(Precomputed(dict(zip(pieces, vectors, strict=True)), "random"), FROZEN)
 
 
-def ranking(learner: Learner, rule: Rule) -> tuple[Ranker, Loss]:
+def ranking(learner: TrainableEncoder, rule: Rule) -> tuple[Ranker, Loss]:
     """A ranker with the hinge between the first and the second of every two pairs."""
     model = Ranker(learner, rule).to(device())
 

@@ -118,7 +118,7 @@ def constraints() -> st.SearchStrategy[Constraint]:
 
 def spread_of(cost: Tensor, constraint: Constraint) -> float:
     """The range of costs that the tolerance is relative to."""
-    below = constraint.below if isinstance(constraint, UpTo) else torch.inf
+    below = constraint.zero(torch.inf)
     allowed = cost[cost < below].double()
     if not len(allowed):
         return 0.0
@@ -140,13 +140,14 @@ def broken_promises(plan: torch.Tensor, cost: torch.Tensor, constraint: Constrai
         if n == m:
             broken |= total != n
         return broken.numpy()
-    mass = plan.new_tensor(float(constraint.mass(min(n, m), max(n, m))))
+    mass = plan.new_tensor(float(constraint.mass(n, m)))
     broken |= (links & (plan != mass)).any(2).any(1) | (of_longer > 1).any(1)
     if isinstance(constraint, OneTo):
         broken |= (of_shorter != constraint.k).any(1)
     elif isinstance(constraint, UpTo):
-        broken |= (of_shorter > constraint.k).any(1) | (links & (cost >= constraint.below)).any(2).any(1)
+        broken |= (of_shorter > constraint.k).any(1) | (links & (cost >= constraint.zero(0.0))).any(2).any(1)
     else:
+        assert isinstance(constraint, Exactly)
         broken |= (of_shorter > 1).any(1) | (total != constraint.k)
     return broken.numpy()
 
@@ -168,14 +169,14 @@ def by_assignment(cost: Tensor, constraint: Constraint) -> float | None:
         return None
     spans = (square.left[rows] >= 0) & (square.right[columns] >= 0)
     assert not isinstance(constraint, Balanced)
-    mass = float(constraint.mass(min(cost.shape), max(cost.shape)))
+    mass = float(constraint.mass(*cost.shape))
     return float((square.cost[rows, columns][spans] * mass).sum())
 
 
 def by_program(cost: Tensor, constraint: Constraint) -> float | None:
     """The optimal cost by a linear program (HiGHS) written from the constraint's promise; None if it is infeasible."""
     n, m = cost.shape
-    shift = constraint.below if isinstance(constraint, UpTo) else 0.0
+    shift = constraint.zero(0.0)
     values = cost.double().numpy().ravel() - shift
     allowed = np.isfinite(values) & ((values < 0) | (not isinstance(constraint, UpTo)))
     of_row, of_column = np.kron(np.eye(n), np.ones(m)), np.kron(np.ones(n), np.eye(m))
@@ -186,12 +187,13 @@ def by_program(cost: Tensor, constraint: Constraint) -> float | None:
     if isinstance(constraint, Balanced):
         equal = [(of_row, np.full(n, 1 / n)), (of_column, np.full(m, 1 / m))]
     else:
-        mass = float(constraint.mass(min(n, m), max(n, m)))
+        mass = float(constraint.mass(n, m))
         at_most = [(longer, np.ones(len(longer)))]
         if isinstance(constraint, Exactly):
             at_most.append((shorter, np.ones(len(shorter))))
             equal = [(np.ones((1, n * m)), np.array([float(constraint.k)]))]
         else:
+            assert isinstance(constraint, OneTo | UpTo)
             (equal if isinstance(constraint, OneTo) else at_most).append((shorter, np.full(len(shorter), constraint.k)))
     tables = {}
     for name, parts in (("ub", at_most), ("eq", equal)):
@@ -224,7 +226,7 @@ def by_fractions(cost: Tensor, constraint: Constraint) -> list[Fraction]:
         left = [i for i in range(shorter) for _ in range(replicas)]
         right = [j for j in range(longer) for _ in range(columns)]
         ways = [list(zip(left, chosen, strict=True)) for chosen in set(permutations(right, len(left)))]
-    below = Fraction(constraint.below) if isinstance(constraint, UpTo) else None
+    below = Fraction(constraint.zero(0.0)) if isinstance(constraint, UpTo) else None
     objectives = []
     for links in ways:
         costs = [rows[i][j] for i, j in links]

@@ -12,6 +12,7 @@ import whymatch
 SOURCE = Path(whymatch.__file__).parent
 LAYERS = [
     "files",
+    "reading",
     "interruption",
     "transport",
     "text",

@@ -17,12 +17,12 @@ pytestmark = pytest.mark.skipif(find_spec(models.BUNDLE) is None, reason=f"{mode
 
 
 BAD_LINES = {
-    b"this is not JSON": "This is not JSON",
-    b'{"left": "cut o': "This is not JSON",
-    b"[" * 50: "This is not JSON",
-    b'{"left": "A cat sat."}': 'A line is an object with "left" and "right"',
-    b'["A cat sat.", "A cat slept."]': 'A line is an object with "left" and "right"',
-    b"null": 'A line is an object with "left" and "right"',
+    b"this is not JSON": "this is not JSON",
+    b'{"left": "cut o': "this is not JSON",
+    b"[" * 50: "this is not JSON",
+    b'{"left": "A cat sat."}': 'a line is an object with "left" and "right"',
+    b'["A cat sat.", "A cat slept."]': 'a line is an object with "left" and "right"',
+    b"null": 'a line is an object with "left" and "right"',
     row(3, "A cat slept."): '"left" is a text or a list of texts, got int',
     row("A cat sat.", None): '"right" is a text or a list of texts, got NoneType',
     row(["A cat sat.", 3], "A cat slept."): '"left" is a text or a list of texts, got list',
@@ -31,7 +31,7 @@ BAD_LINES = {
     row([], "A cat slept."): '"left" is empty',
     row(["A cat sat.", " "], "A cat slept."): "Span 1 is blank",
     row("It rained.", "It poured."): "Exactly(k=2) needs 2 or more spans on both sides, got 1 and 1",
-    b'{"left": "caf\xe9", "right": "caf\xe9"}': "The line is not utf-8: byte 13",
+    b'{"left": "caf\xe9", "right": "caf\xe9"}': "the line is not utf-8: byte 13",
     rb'{"left": "A cat sat.\ud800", "right": "A cat slept."}': "half a surrogate pair at character 10",
     b'{"left": "A cat\x00", "right": "A cat slept."}': "zero bytes",
     row("Cat. " * 2001, "A cat slept. It slept."): "2,001 spans, and the limit is 2,000",
@@ -109,7 +109,7 @@ def test_a_line_larger_than_two_texts_is_reported(align: Align) -> None:
     ran = align("--pairs", "-", "--max-mb", "0.0001", stdin=row("a" * 300, "b") + b"\n" + row("a", "b"))
     assert ran.status == 2
     assert strict(ran.out)["line"] == 2
-    assert ran.err.startswith("whymatch: line 1: The line is larger than two texts of 0.0001 MB")
+    assert ran.err.startswith("whymatch: line 1: the line is longer than 0.0002 MB")
 
 
 @pytest.mark.parametrize(
@@ -145,4 +145,4 @@ def test_a_line_of_50_mb_is_reported_and_not_read_whole(align: Align, library: A
         tracemalloc.stop()
     assert ran.status == 2
     assert strict(ran.out)["line"] == 2
-    assert ran.err.startswith("whymatch: line 1: The line is larger than two texts of 5 MB")
+    assert ran.err.startswith("whymatch: line 1: the line is longer than 10 MB")

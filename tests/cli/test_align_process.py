@@ -154,4 +154,4 @@ def test_a_person_sees_a_bar_and_the_answers_go_where_they_are_sent(words: list[
     assert [strict(line)["line"] for line in ran.out.splitlines()] == [1, 2, 3, *range(5, 5 + TOGETHER)]
     assert "aligning" in ran.err
     assert "100%" in ran.err
-    assert "line 4: This is not JSON" in ran.err
+    assert "line 4: this is not JSON" in ran.err

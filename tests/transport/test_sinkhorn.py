@@ -21,11 +21,11 @@ def carries_its_masses(plan: torch.Tensor, constraint: Constraint) -> bool:
     rows, columns = plan.sum(dim=1), plan.sum(dim=0)
     if isinstance(constraint, Balanced):
         return bool(((rows - 1 / n).abs() < 1e-9).all() and ((columns - 1 / m).abs() < 1e-9).all())
-    unit = float(constraint.mass(min(n, m), max(n, m)))
+    unit = float(constraint.mass(n, m))
     of_shorter, of_longer = (rows / unit, columns / unit) if n <= m else (columns / unit, rows / unit)
-    k = 1 if isinstance(constraint, Exactly) else constraint.k
+    k = constraint.k if isinstance(constraint, OneTo | UpTo) else 1
     within = (of_shorter < k + 1e-9).all() and (of_longer < 1 + 1e-9).all()
-    fewest, most = constraint.links(min(n, m), max(n, m))
+    fewest, most = constraint.links(n, m)
     return bool(within and fewest - 1e-9 < float(plan.sum()) / unit < most + 1e-9)
 
 
@@ -42,17 +42,17 @@ def test_a_plan_carries_its_masses_and_costs_no_more_than_entropy_explains(
         return
     if cost.isinf().any():  # what is missing cannot always be moved into place
         assert not smooth.plan[cost.isinf()].any()
-        unit = 1.0 if isinstance(constraint, Balanced) else float(constraint.mass(*sorted(cost.shape)))
-        fewest = 1.0 if isinstance(constraint, Balanced) else constraint.links(*sorted(cost.shape))[0] * unit
+        unit = 1.0 if isinstance(constraint, Balanced) else float(constraint.mass(*cost.shape))
+        fewest = 1.0 if isinstance(constraint, Balanced) else constraint.links(*cost.shape)[0] * unit
         assert float(smooth.plan.sum()) >= fewest * (1 - (sum(cost.shape) + 1) * float(smooth.error)) - 1e-9
         return
     assert (smooth.plan >= 0).all()
     assert carries_its_masses(smooth.plan, constraint)
     spread = spread_of(cost, constraint)
     if isinstance(constraint, UpTo):  # the smooth mode forbids nothing, so that costs above `below` count too
-        spread = max(spread, float((cost - constraint.below).abs().max()))
+        spread = max(spread, float((cost - constraint.zero(0.0)).abs().max()))
     n, m = cost.shape
-    mass = 1 if isinstance(constraint, Balanced) else float(constraint.mass(min(n, m), max(n, m))) * (n + m) * 4
+    mass = 1 if isinstance(constraint, Balanced) else float(constraint.mass(n, m)) * (n + m) * 4
     bound = epsilon * spread * mass * log((n + 1) * (m + 1) + 1)
     slack = 1e-5 * spread + 1e-12 * float(cost.abs().max())
     assert float(exact.cost) - slack <= float(smooth.cost) <= float(exact.cost) + bound + slack
@@ -90,7 +90,7 @@ def test_reservoirs_give_the_plan_of_the_papers_replicas_and_dummies(constraint:
     square = problem.cost.numpy()
     if isinstance(constraint, UpTo):  # the smooth mode forbids nothing, or its plan would jump at `below`
         square = square.copy()
-        square[:8, :9] = (cost - constraint.below).repeat_interleave(2, dim=0).numpy()
+        square[:8, :9] = (cost - constraint.zero(0.0)).repeat_interleave(2, dim=0).numpy()
     size = len(square)
     uniform = np.full(size, 1.0)
     square = np.where(np.isinf(square), 1e6, square)

@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from whymatch.cli.complaints import complain
 from whymatch.cli.reading import read_text, standard_input
 from whymatch.cli.watching import bar, watched
-from whymatch.datasets.files import MEGABYTE, decoded, lines
+from whymatch.reading import MEGABYTE, json_lines, opened
 from whymatch.text.spans import is_blank
 
 if TYPE_CHECKING:
@@ -116,23 +117,18 @@ def build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
     encoder = encoder_for(settings.spans, settings.encoder, layer=settings.layer, download=settings.download)
     cost = COSTS[settings.cost] if settings.cost else None
     aligner = Aligner(settings.spans, encoder, cost, below=settings.below, limit=settings.limit)
-    if callable(constraint):
-        constraint = constraint(aligner.default().below)
     return aligner, constraint
 
 
-def parse(constraint: str | None, below: float | None) -> Any:
-    """The constraint that a word such as exactly:2 names; a function of the threshold for up-to."""
-    from whymatch.transport.constraints import UpTo, named_constraint
+def parse(constraint: str | None, below: float | None) -> "Constraint | None":
+    """The constraint that a word such as exactly:2 names; up-to has no threshold unless one is given."""
+    from whymatch.transport.constraints import UpTo, parse_constraint
 
     if constraint is None:
-        return None if below is None else lambda threshold: UpTo(1, below=threshold)
-    found = named_constraint(constraint, 0.0 if below is None else below)  # refused before a model is read
-    if isinstance(found, UpTo):
-        return lambda threshold: UpTo(found.k, below=threshold)
-    if below is not None:
+        return None if below is None else UpTo(1, below=below)
+    if below is not None and not parse_constraint(constraint).thresholded:
         raise ValueError(f"--below goes with up-to, which links spans that cost less; got --constraint {constraint}.")
-    return found
+    return parse_constraint(constraint, below)
 
 
 def run_many(settings: argparse.Namespace) -> int:
@@ -140,7 +136,7 @@ def run_many(settings: argparse.Namespace) -> int:
     if settings.left or settings.html or settings.figure or settings.text:
         raise ValueError("--pairs takes no LEFT, RIGHT, --text, --html or --figure: it prints JSON lines.")
     bad = 0
-    with standard_input() if settings.pairs == "-" else Path(settings.pairs).open("rb") as file:
+    with nullcontext(standard_input()) if settings.pairs == "-" else opened(Path(settings.pairs)) as file:
         aligner, constraint = build(settings)
         rows = progress(read_pairs(file, settings), Path(settings.pairs))
         while some := list(islice(rows, TOGETHER)):
@@ -161,16 +157,13 @@ def run_many(settings: argparse.Namespace) -> int:
 
 def read_pairs(file: BinaryIO, settings: argparse.Namespace) -> Iterator[tuple[int, Any, dict[str, Any]]]:
     """The number of each line, its pair of texts or what is wrong with it, and its id if it has one."""
-    most = int(2 * settings.max_mb * MEGABYTE)
-    for number, data in enumerate(lines(file, most), start=1):
-        if not data.strip():
-            continue
+    max_bytes, keys = int(2 * settings.max_mb * MEGABYTE), '"left" and "right"'
+    for number, row in json_lines(file, encoding=settings.encoding, max_bytes=max_bytes, keys=keys):
         try:
-            if len(data) > most:
-                raise ValueError(f"The line is larger than two texts of {settings.max_mb:g} MB (--max-mb).")
-            row = json.loads(decoded(data, "The line", settings.encoding))
-            if not isinstance(row, dict) or not {"left", "right"} <= row.keys():
-                raise ValueError('A line is an object with "left" and "right".')
+            if isinstance(row, ValueError):
+                raise row
+            if not {"left", "right"} <= row.keys():
+                raise ValueError(f"a line is an object with {keys}.")
             for side in ("left", "right"):
                 if not is_text(row[side]):
                     raise ValueError(f'"{side}" is a text or a list of texts, got {type(row[side]).__name__}.')
@@ -180,10 +173,6 @@ def read_pairs(file: BinaryIO, settings: argparse.Namespace) -> Iterator[tuple[i
             if not writable(extra):
                 raise ValueError('"id" holds what JSON cannot: NaN, infinity or half a surrogate pair.')
             yield number, (row["left"], row["right"]), extra
-        except json.JSONDecodeError as error:
-            yield number, ValueError(f"This is not JSON: {error}."), {}
-        except RecursionError:
-            yield number, ValueError("The line is nested too deeply."), {}
         except ValueError as error:
             yield number, error, {}
 

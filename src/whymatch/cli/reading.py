@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
-from whymatch.datasets.files import MEGABYTE, decoded
+from whymatch.reading import MEGABYTE, decoded
 
 
 def read_text(source: str, *, most: float, encoding: str) -> str:

@@ -34,8 +34,8 @@ def run(settings: argparse.Namespace) -> int:
     pairs.files()  # refused before a model is read
     constraint = parse(settings.constraint, settings.below)
     made = partial(matcher, settings.model, alone=True)
-    if callable(constraint):
-        constraint = constraint(parts(made())[0].default().below if settings.below is None else settings.below)
+    if constraint is not None and constraint.thresholded and settings.below is None:
+        constraint = constraint.resolved(parts(made())[0].default().below)
     rows = bad = 0
     with bar("scoring", None) as update:
         for done, total in score_on_ray(pairs, settings.out, made, constraint, settings.ray):

@@ -48,9 +48,10 @@ def run(settings: argparse.Namespace) -> int:
     constraint = parse(settings.constraint, settings.below)
     from whymatch.cli.index import opened
 
-    index = opened(settings, alone=callable(constraint))  # thresholds are known for sentences alone
-    if callable(constraint):
-        constraint = constraint(index.aligner.default().below if settings.below is None else settings.below)
+    thresholded = constraint is not None and constraint.thresholded
+    index = opened(settings, alone=thresholded)  # thresholds are known for sentences alone
+    if constraint is not None and thresholded and settings.below is None:
+        constraint = constraint.resolved(index.aligner.default().below)
     bad, run_lines = 0, []
     for place, name, text in queries(settings):
         try:

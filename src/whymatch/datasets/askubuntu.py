@@ -8,9 +8,9 @@ from typing import Any
 
 from whymatch.datasets.conversion import Conversion, Row
 from whymatch.datasets.corpora import Corpus, Text, titled
-from whymatch.datasets.files import at, fields, find
 from whymatch.datasets.ranking import counted, of_corpus, query_row
 from whymatch.datasets.splits import dissimilar
+from whymatch.reading import errors_at, find_file, tab_fields
 
 SPLITS = {"train": "train_random.txt", "val": "dev.txt", "test": "test.txt"}
 
@@ -27,7 +27,7 @@ class Candidates:
 
 def read_texts(file: Path) -> Iterator[Text]:
     """Rows of id, title and body."""
-    for _, (id_, title, body) in fields(file, 3):
+    for _, (id_, title, body) in tab_fields(file, 3):
         yield Text(id_, titled(title, body), "askubuntu")
 
 
@@ -36,8 +36,8 @@ def read_candidates(file: Path, known: Mapping[str, object]) -> Iterator[Candida
 
     In the second form only the candidates are ranked, which may hold none of the similar texts.
     """
-    for number, (query, similar, others, *rest) in fields(file, 3, 4):
-        with at(file, number):
+    for number, (query, similar, others, *rest) in tab_fields(file, 3, 4):
+        with errors_at(file, number):
             good, listed = similar.split(), others.split()
             scores = tuple(map(float, rest[0].split())) if rest else ()
             texts = listed if rest else [*good, *listed]
@@ -54,9 +54,9 @@ def read_candidates(file: Path, known: Mapping[str, object]) -> Iterator[Candida
 
 def benchmark(folder: Path, negatives: int, seed: int) -> Conversion:
     """The benchmark with its own splits; of the hundred random negatives of a training query, so many are drawn."""
-    file = find([folder], "text_tokenized.txt")
+    file = find_file([folder], "text_tokenized.txt")
     assert file is not None
-    lists = {split: find([folder], name) for split, name in SPLITS.items()}
+    lists = {split: find_file([folder], name) for split, name in SPLITS.items()}
     missing = [SPLITS[split] for split, found in lists.items() if found is None]
     if missing:
         raise ValueError(f"{folder} has no {missing[0]}, plain or gzipped.")

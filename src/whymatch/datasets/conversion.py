@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from whymatch.datasets.files import write_lines
 from whymatch.files import whole_folder, write_whole
+from whymatch.reading import write_json_lines
 
 Row: TypeAlias = dict[str, Any]
 Progress: TypeAlias = Callable[[int, str], None]
@@ -35,7 +35,7 @@ def run(conversion: Conversion, out: Path | None, progress: Progress) -> dict[st
 def write(conversion: Conversion, folder: Path, progress: Progress) -> dict[str, Any]:
     """The splits, and `statistics.json`."""
     for split in conversion.splits:
-        write_lines(folder / f"{split}.jsonl", passing(conversion, split, progress))
+        write_json_lines(folder / f"{split}.jsonl", passing(conversion, split, progress))
     statistics = conversion.statistics()
     text = json.dumps(statistics, indent=2, ensure_ascii=False) + "\n"
     write_whole(folder / "statistics.json", text)

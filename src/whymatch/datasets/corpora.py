@@ -1,6 +1,5 @@
 """Texts of which some are similar: a corpus with pairs of ids, and pairs of texts with labels."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from whymatch.datasets.files import at, fields, find, numbered
 from whymatch.datasets.markup import html_text
+from whymatch.reading import JsonObject, find_file, read_json_lines, tab_fields
 from whymatch.text.spans import is_blank
 
 DUPLICATE = {"duplicate": True, "non-duplicate": False, "1": True, "0": False}
@@ -83,21 +82,19 @@ def titled(title: str, text: str) -> str:
 
 def read_texts(file: Path) -> Iterator[Text]:
     """JSON lines with "id", "text", and "title" and "site" if there are any."""
-    for number, line in numbered(file):
-        if not line.strip():
-            continue
-        with at(file, number):
-            row = json.loads(line)
-            title, text = row.get("title") or "", row["text"]
-            if not isinstance(title, str) or not isinstance(text, str):
-                raise ValueError('"title" and "text" are texts')
-            read = Text(str(row["id"]), titled(title, text), str(row.get("site") or ""))
-        yield read
+
+    def read(row: JsonObject, number: int) -> Text:
+        title, text = row.get("title") or "", row["text"]
+        if not isinstance(title, str) or not isinstance(text, str):
+            raise ValueError('"title" and "text" are texts')
+        return Text(str(row["id"]), titled(title, text), str(row.get("site") or ""))
+
+    return read_json_lines(file, read)
 
 
 def read_ids(file: Path, known: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Pairs of ids of a corpus, between tabs."""
-    for number, (left, right) in fields(file, 2):
+    for number, (left, right) in tab_fields(file, 2):
         for id_ in (left, right):
             if id_ not in known:
                 raise ValueError(f"{file}, line {number}: {id_} is not in the corpus.")
@@ -108,7 +105,7 @@ def read_ids(file: Path, known: Mapping[str, object]) -> Iterator[tuple[str, str
 
 def read_corpus(folder: Path) -> Corpus:
     """`corpus.jsonl` and `duplicates.tsv`; `non_duplicates.tsv` is checked against them where it is there."""
-    files = [find([folder], name) for name in ("corpus.jsonl", "duplicates.tsv", "non_duplicates.tsv")]
+    files = [find_file([folder], name) for name in ("corpus.jsonl", "duplicates.tsv", "non_duplicates.tsv")]
     if files[0] is None or files[1] is None:
         raise ValueError(f"{folder} has no corpus.jsonl and duplicates.tsv, plain or gzipped.")
     texts = list(read_texts(files[0]))
@@ -124,7 +121,7 @@ def read_corpus(folder: Path) -> Corpus:
 
 def read_labelled(file: Path) -> Iterator[tuple[bool, str, str]]:
     """Rows of label, left and right between tabs; a side with a paragraph's tag is HTML, and comes as its text."""
-    for number, (label, *sides) in fields(file, 3):
+    for number, (label, *sides) in tab_fields(file, 3):
         if label not in DUPLICATE:
             raise ValueError(f"{file}, line {number}: a label is {', '.join(DUPLICATE)}, got {label!r}.")
         left, right = (page(side) if "<p>" in side else side.strip() for side in sides)

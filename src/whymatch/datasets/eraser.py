@@ -1,16 +1,15 @@
 """ERASER's layout: `{train,val,test}.jsonl` with queries and evidence; `docs/` or `docs.jsonl`, a sentence a line."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from whymatch.datasets.files import at, find, numbered
 from whymatch.datasets.jsonl import rows
 from whymatch.datasets.records import Pair
 from whymatch.files import inside
+from whymatch.reading import find_file, read_json_lines
 from whymatch.text.document import Document, document, joined
 from whymatch.text.spans import Span, Splitter, lines
 
@@ -20,7 +19,7 @@ SENTENCES = ("_premise", "_hypothesis")
 
 def is_eraser(folder: Path) -> bool:
     """Whether a folder has documents where ERASER has them."""
-    return (folder / "docs").is_dir() or find([folder], "docs.jsonl") is not None
+    return (folder / "docs").is_dir() or find_file([folder], "docs.jsonl") is not None
 
 
 def count_documents(folder: Path) -> int:
@@ -119,15 +118,10 @@ def read_document(folder: Path, name: str) -> str:
 @lru_cache(maxsize=2)
 def collected(folder: Path) -> Mapping[str, str] | None:
     """All documents of `docs.jsonl`; None where each has a file of its own."""
-    file = None if (folder / "docs").is_dir() else find([folder], "docs.jsonl")
+    file = None if (folder / "docs").is_dir() else find_file([folder], "docs.jsonl")
     if file is None:
         return None
-    texts: dict[str, str] = {}
-    for number, line in numbered(file):
-        with at(file, number):
-            row = json.loads(line)
-            texts[row["docid"]] = str(row["document"])
-    return texts
+    return dict(read_json_lines(file, lambda row, number: (row["docid"], str(row["document"]))))
 
 
 @lru_cache(maxsize=1024)

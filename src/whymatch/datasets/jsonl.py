@@ -1,24 +1,21 @@
 """Our own layout: a folder with `{train,val,test}.jsonl`, plain or gzipped, one record a line."""
 
-import gzip
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from operator import index
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from whymatch.datasets.records import Pair, Query
+from whymatch.reading import JsonObject, Record, find_file, read_json_lines
 from whymatch.text.document import Document, document
 from whymatch.text.spans import Span, Splitter
-
-Record = TypeVar("Record")
 
 
 def read_pairs(folder: Path, split: str, splitter: Splitter) -> Iterator[Pair]:
     """`{"left", "right", "label"}`, with "left_rationale" and "right_rationale", lists of [start, end], if marked."""
 
-    def read(row: dict[str, Any], name: str) -> Pair:
+    def read(row: JsonObject, name: str) -> Pair:
         no_misspelling(row, ("id", "left", "right", "label", "left_rationale", "right_rationale"))
         left, right = (document(row[side], splitter) for side in ("left", "right"))
         marks = [marked(row.get(f"{side}_rationale"), text) for side, text in (("left", left), ("right", right))]
@@ -31,7 +28,7 @@ def read_pairs(folder: Path, split: str, splitter: Splitter) -> Iterator[Pair]:
 def read_queries(folder: Path, split: str, splitter: Splitter) -> Iterator[Query]:
     """`{"query", "documents", "relevant"}`: the numbers of the relevant documents, from 0."""
 
-    def read(row: dict[str, Any], name: str) -> Query:
+    def read(row: JsonObject, name: str) -> Query:
         no_misspelling(row, ("id", "ids", "query", "documents", "relevant"))
         texts, relevant = row["documents"], row["relevant"]
         if not isinstance(texts, list) or not isinstance(relevant, list):
@@ -48,44 +45,19 @@ def read_queries(folder: Path, split: str, splitter: Splitter) -> Iterator[Query
     return rows(folder, split, read)
 
 
-def rows(folder: Path, split: str, read: Callable[[dict[str, Any], str], Record]) -> Iterator[Record]:
+def rows(folder: Path, split: str, read: Callable[[JsonObject, str], Record]) -> Iterator[Record]:
     """The records of one split; a bad row raises with its file and line."""
-    file = next((path for path in (folder / f"{split}.jsonl", folder / f"{split}.jsonl.gz") if path.is_file()), None)
+    file = find_file([folder], f"{split}.jsonl")
     if file is None:
         raise ValueError(f"{folder} has no {split}.jsonl or {split}.jsonl.gz.")
-    with gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb") as lines:
-        for number, line in enumerate(whole(lines, file), start=1):
-            if not line.strip():
-                continue
-            where = f"{file}, line {number}"
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise ValueError(f"{where}: this is not JSON: {getattr(error, 'msg', error)}.") from None
-            if not isinstance(row, dict):
-                raise ValueError(f"{where}: a row is an object with names and values, got {type(row).__name__}.")
-            try:
-                record = read(row, f"{split}:{number}")
-            except KeyError as error:
-                raise ValueError(f"{where}: there is no {error}; the row has {', '.join(row)}.") from None
-            except (TypeError, AttributeError, ValueError, OSError) as error:
-                raise ValueError(f"{where}: {error}") from error
-            yield record
+    return read_json_lines(file, lambda row, number: read(row, f"{split}:{number}"))
 
 
-def no_misspelling(row: dict[str, Any], known: Sequence[str]) -> None:
+def no_misspelling(row: JsonObject, known: Sequence[str]) -> None:
     """Raises for a name that is nearly one of ours; others are the caller's own."""
     for name in row:
         if name not in known and (near := get_close_matches(name, known, 1, 0.85)):
             raise ValueError(f"{name!r} is no name that is read. Is it {near[0]!r}?")
-
-
-def whole(lines: Iterable[bytes], file: Path) -> Iterator[bytes]:
-    """The lines, or in words that the file ends in the middle of its compression."""
-    try:
-        yield from lines
-    except (EOFError, gzip.BadGzipFile) as error:
-        raise ValueError(f"{file} is damaged: {error}.") from None
 
 
 def marked(ranges: Any, text: Document) -> tuple[Span, ...] | None:

@@ -6,7 +6,7 @@ from itertools import combinations
 from pathlib import Path
 
 from whymatch.datasets.corpora import Corpus, Text, corpus
-from whymatch.datasets.files import numbered
+from whymatch.reading import text_lines
 from whymatch.text.spans import is_blank
 
 BARS, TAG, BREAK = "|||||", "story_separator_special_tag", "NEWLINE_CHAR"
@@ -26,7 +26,7 @@ def articles(line: str) -> list[str]:
 
 def read_clusters(file: Path) -> Iterator[tuple[int, list[str]]]:
     """The clusters of a file, with their lines."""
-    for number, line in numbered(file):
+    for number, line in text_lines(file):
         yield number, articles(line)
 
 

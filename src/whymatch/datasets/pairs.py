@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeAlias
 from whymatch.datasets.conversion import Conversion, Row
 from whymatch.datasets.eraser import count_documents, read_eraser
 from whymatch.datasets.esnli import Annotation, Marked, read_esnli, read_snli
-from whymatch.datasets.files import find
 from whymatch.datasets.records import Pair
 from whymatch.datasets.splits import split_whole
 from whymatch.datasets.statistics import PairTally
+from whymatch.reading import find_file
 from whymatch.text.document import Document, joined
 from whymatch.text.spans import Span, overlaps
 
@@ -83,10 +83,10 @@ def esnli(folders: Sequence[Path], annotation: Annotation, seed: int) -> Convers
 
     Then half of the validation pairs, by premise, move into training, so that there are rationales to learn from.
     """
-    val, test = find(folders, "esnli_dev.csv"), find(folders, "esnli_test.csv")
-    numbered = [find(folders, f"esnli_train_{number}.csv") for number in (1, 2)]
-    marked = [file for file in (find(folders, "esnli_train.csv"), *numbered) if file is not None]
-    labels = find(folders, "train.tsv")
+    val, test = find_file(folders, "esnli_dev.csv"), find_file(folders, "esnli_test.csv")
+    numbered = [find_file(folders, f"esnli_train_{number}.csv") for number in (1, 2)]
+    marked = [file for file in (find_file(folders, "esnli_train.csv"), *numbered) if file is not None]
+    labels = find_file(folders, "train.tsv")
     names = ", ".join(map(str, folders))
     if val is None or test is None:
         raise ValueError(f"{names} has no esnli_dev.csv and esnli_test.csv, plain or gzipped.")

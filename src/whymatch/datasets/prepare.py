@@ -11,11 +11,11 @@ from whymatch.datasets.conversion import Conversion, Progress, run
 from whymatch.datasets.corpora import Corpus, labelled_corpus, read_corpus
 from whymatch.datasets.eraser import is_eraser
 from whymatch.datasets.esnli import Annotation
-from whymatch.datasets.files import find
 from whymatch.datasets.multinews import read_multinews
 from whymatch.datasets.pairs import QuerySpans, eraser, esnli
 from whymatch.datasets.ranking import Protocol, ranking
 from whymatch.datasets.stackexchange import dumps, read_dumps
+from whymatch.reading import find_file
 
 NEGATIVES = {"stackexchange": 20, "multinews": 10}
 """Dissimilar documents a query, as in the paper's protocol."""
@@ -64,7 +64,7 @@ def converted(name: str, paths: Sequence[Path], choices: Choices) -> Conversion:
     negatives = choices.negatives or NEGATIVES.get(name, 0)
     protocol = Protocol(negatives, choices.hard, choices.seed)
     if name == "stackexchange":
-        if find(paths, "text_tokenized.txt"):
+        if find_file(paths, "text_tokenized.txt"):
             if choices.hard:
                 raise ValueError("The AskUbuntu benchmark has candidates of its own, by BM25: leave --hard away.")
             return benchmark(one(paths), negatives, choices.seed)
@@ -86,7 +86,7 @@ def stackexchange(paths: Sequence[Path]) -> Corpus:
     """The corpus in these folders, whichever layout they have."""
     if found := dumps(paths):
         return read_dumps(found)
-    if find(paths, "corpus.jsonl"):
+    if find_file(paths, "corpus.jsonl"):
         return read_corpus(one(paths))
     inside = [file for path in paths for file in ([path] if path.is_file() else sorted(path.glob("*.tsv*")))]
     if inside:

@@ -7,7 +7,7 @@ from typing import NoReturn
 from xml.parsers.expat import ExpatError, ParserCreate
 
 from whymatch.datasets.corpora import Corpus, Text, body, corpus, titled
-from whymatch.datasets.files import at, find, opened
+from whymatch.reading import errors_at, find_file, opened
 
 QUESTION, DUPLICATE = "1", "3"  # PostTypeId, LinkTypeId
 AT_ONCE = 1 << 16  # bytes
@@ -42,7 +42,7 @@ def rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
 def read_questions(file: Path, site: str = "") -> Iterator[Text]:
     """The questions of `Posts.xml`: title and body as one text, under the site's name and their number."""
     for line, row in rows(file):
-        with at(file, line):
+        with errors_at(file, line):
             question = row["PostTypeId"] == QUESTION
             read = Text(named(site, row["Id"]), titled(row["Title"], body(row["Body"])), site) if question else None
         if read is not None:
@@ -52,7 +52,7 @@ def read_questions(file: Path, site: str = "") -> Iterator[Text]:
 def read_duplicates(file: Path, site: str = "") -> Iterator[tuple[str, str]]:
     """The pairs of `PostLinks.xml` that are duplicates."""
     for line, row in rows(file):
-        with at(file, line):
+        with errors_at(file, line):
             pair = named(site, row["PostId"]), named(site, row["RelatedPostId"])
             duplicate = row["LinkTypeId"] == DUPLICATE
         if duplicate:
@@ -66,7 +66,7 @@ def named(site: str, number: str) -> str:
 def dumps(folders: Iterable[Path]) -> list[Path]:
     """The folders among these, and among those in them, that hold a dump."""
     every = [inner for folder in folders for inner in (folder, *sorted(p for p in folder.glob("*") if p.is_dir()))]
-    return [folder for folder in every if find([folder], "Posts.xml") and find([folder], "PostLinks.xml")]
+    return [folder for folder in every if find_file([folder], "Posts.xml") and find_file([folder], "PostLinks.xml")]
 
 
 def read_dumps(folders: Iterable[Path]) -> Corpus:
@@ -75,7 +75,7 @@ def read_dumps(folders: Iterable[Path]) -> Corpus:
     similar: list[tuple[str, str]] = []
     left_out: Counter[str] = Counter()
     for folder in folders:
-        posts, links = find([folder], "Posts.xml"), find([folder], "PostLinks.xml")
+        posts, links = find_file([folder], "Posts.xml"), find_file([folder], "PostLinks.xml")
         if posts is None or links is None:
             raise ValueError(f"{folder} has no Posts.xml and PostLinks.xml, plain or gzipped.")
         site = folder.resolve().name

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from whymatch.files import write_whole
+from whymatch.reading import json_lines, opened, write_json_lines
 
 
 class Journal:
@@ -19,9 +19,9 @@ class Journal:
         folder.mkdir(parents=True, exist_ok=True)
         self.file = folder / "metrics.jsonl"
         if self.file.is_file():
-            rows = [line for line in self.file.read_text().splitlines() if line.endswith("}")]
-            kept = [line for line in rows if json.loads(line)["step"] <= step]
-            write_whole(self.file, "".join(f"{line}\n" for line in kept))
+            with opened(self.file) as data:
+                rows = [row for _, row in json_lines(data) if not isinstance(row, ValueError)]  # a crash tears a line
+            write_json_lines(self.file, (row for row in rows if row["step"] <= step))
         self.board: Any = None
         if find_spec("tensorboard") is not None:
             from torch.utils.tensorboard.writer import SummaryWriter

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from whymatch.matching.rules import chances
-from whymatch.transport.constraints import Balanced, Constraint, OneTo, fitted
+from whymatch.transport.constraints import Constraint
 
 
 def contrastive(similar: Tensor, dissimilar: Tensor, margin: float) -> Tensor:
@@ -35,32 +35,17 @@ def rationale(plan: Tensor, gold: Tensor, sizes: Tensor, constraint: Constraint,
     """(batch) binary cross entropy of the marginals of soft plans with the spans that people marked, mean over spans.
 
     `plan` (batch, n, m) is entropic: a hard one has no gradient here. `gold` (batch, n or m) marks spans of the left
-    (side 0) or right text (side 1). It is 0 where there is nothing to supervise (`can_choose`).
+    (side 0) or right text (side 1). It is 0 where there is nothing to supervise (`Constraint.may_omit`).
     """
-    if isinstance(constraint, Balanced):
+    if constraint.takes_masses:
         raise ValueError("Balanced() links every span: rationales cannot supervise it. Use Exactly, UpTo or OneTo.")
     chosen = chances(plan, sizes, constraint)[side]
     free = torch.arange(chosen.shape[1])[None] < sizes[:, side, None]
-    free &= torch.tensor([can_choose(constraint, n, m, side) for n, m in sizes.tolist()])[:, None]
+    free &= torch.tensor([constraint.may_omit(n, m, side) for n, m in sizes.tolist()])[:, None]
     free = free.to(plan.device)
     with torch.autocast(plan.device.type, enabled=False):  # which has no such loss
         errors = torch.nn.functional.binary_cross_entropy(chosen.float(), gold.to(chosen).float(), reduction="none")
     return (errors * free).sum(dim=1) / free.sum(dim=1).clamp(min=1)
-
-
-def can_choose(constraint: Constraint, n: int, m: int, side: int) -> bool:
-    """Whether there are spans of one side that a constraint may leave out, k clipped as in solving.
-
-    >>> [can_choose(OneTo(2), 2, 5, side) for side in (0, 1)]
-    [False, True]
-    """
-    fits = fitted(constraint, n, m)
-    if fits is None or isinstance(fits, Balanced):
-        return False
-    links = fits.links(min(n, m), max(n, m))[0]  # the fewest
-    shorter = (n <= m) == (side == 0)
-    of_each = fits.k if isinstance(fits, OneTo) and shorter else 1
-    return links < (n, m)[side] * of_each
 
 
 def combined(task: Tensor, reasons: Tensor, alpha: float = 0.2) -> Tensor:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
 from whymatch.matching.rules import Attend, Rule, Transport
-from whymatch.transport.constraints import named_constraint
+from whymatch.transport.constraints import parse_constraint
 from whymatch.transport.entropic import Temperature
 
 MAX_HIDDEN = 16_384  # units of a layer
@@ -133,7 +133,7 @@ class RuleSettings:
             unread(self, "rule", ["cooled"], "smooth, and not for unrolled")
         if self.cooled is not None and not 0 < self.cooled <= self.smooth:
             raise ValueError(f"[rule] cooled is above 0, and {self.smooth:g} (smooth) or less, got {self.cooled:g}.")
-        constraint = named_constraint(self.constraint, self.below)
+        constraint = parse_constraint(self.constraint).resolved(self.below)
         return Transport(constraint, self.temperature_at(0.0), unrolled=self.unrolled)
 
     def temperature_at(self, done: float) -> Temperature:

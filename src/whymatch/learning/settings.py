@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from itertools import product
-from math import isfinite, prod
+from math import inf, isfinite, prod
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -21,7 +21,6 @@ from whymatch.learning.sections import (
 from whymatch.matching.costs import COSTS
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.spans import splitter
-from whymatch.transport.constraints import Balanced, UpTo
 
 MAX_RUNS = 10_000
 MAX_NUMBER = 2**31 - 1
@@ -82,8 +81,7 @@ class Settings:
             raise ValueError(f"nearest is for cost = 'cosine', got {self.cost!r}.")
         if (
             isinstance(rule, Transport)
-            and isinstance(rule.constraint, UpTo)
-            and rule.constraint.below <= COSTS[self.cost].least
+            and rule.zero(inf) <= COSTS[self.cost].least
             and not (self.novelty or self.rarity or self.shared or self.refine)
         ):
             raise ValueError("[rule] up-to links pairs that cost less than below: give one above 0 for this cost.")
@@ -101,7 +99,7 @@ class Settings:
             unread(self.rule, "rule", ["cooled", "unrolled"], 'task = "classify": a ranker learns through its score')
         else:
             unread(self.loss, "loss", ["margin", "negatives", "teacher"], 'task = "rank"')
-        if self.loss.alpha is not None and (not isinstance(rule, Transport) or isinstance(rule.constraint, Balanced)):
+        if self.loss.alpha is not None and (not isinstance(rule, Transport) or rule.constraint.takes_masses):
             raise ValueError('[loss] alpha supervises rationales: task = "classify" under exactly, up-to or one-to.')
         if self.loss.alpha is not None and not (self.encoder.learns or self.refine):
             advice = "give refine, or [encoder] map = true or layers"

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pad_sequence
 from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.ranking import average_precision
 from whymatch.learning.batches import Size, pieces
-from whymatch.learning.losses import can_choose, combined, contrastive, distilled, rationale
+from whymatch.learning.losses import combined, contrastive, distilled, rationale
 from whymatch.learning.sections import LossSettings
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
@@ -114,7 +114,7 @@ def classify_loss(model: Classifier, loss: LossSettings, pairs: Sequence[Pair]) 
         constraint = model.rule.constraint
         asked = torch.tensor(
             [
-                mark is not None and can_choose(constraint, n, m, side)
+                mark is not None and constraint.may_omit(n, m, side)
                 for mark, (n, m) in zip(marks, matched.sizes.tolist(), strict=True)
             ],
             device=task.device,

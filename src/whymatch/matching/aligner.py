@@ -22,7 +22,7 @@ from whymatch.text.encoders.models import MINILM
 from whymatch.text.encoders.precomputed import Precomputed
 from whymatch.text.spans import Splitter, splitter, words
 from whymatch.transport.batch import pad
-from whymatch.transport.constraints import Balanced, Constraint, UpTo, check_constraint, fitted
+from whymatch.transport.constraints import Constraint, UpTo, check_constraint
 from whymatch.transport.exact import solve
 from whymatch.transport.margin import margin
 from whymatch.transport.path import path
@@ -151,11 +151,13 @@ class Aligner:
         links_only: bool = False,
     ) -> list[Alignment | ValueError]:
         """As `align_many`, but a pair that cannot be aligned gives its error and changes nothing for the others."""
-        wanted = self.default() if constraint is None else constraint
-        check_constraint(wanted)
-        if isinstance(wanted, UpTo) and not self.adjusted and wanted.below <= self.cost.least:
+        if constraint is not None:
+            check_constraint(constraint)
+        wanted = self.default() if constraint is None else constraint.resolved(self.below)
+        below = wanted.zero(inf)
+        if not self.adjusted and below <= self.cost.least:
             known = f", such as {self.threshold:g}" if self.threshold else ""
-            reason = f"no pair has a {self.cost.name} below {wanted.below:g}"
+            reason = f"no pair has a {self.cost.name} below {below:g}"
             raise ValueError(f"{wanted} links nothing: {reason}. Give a larger one{known}.")
         outcomes: list[Any] = [self.split_pair(pair, wanted, clip) for pair in pairs]
         ready = [number for number, found in enumerate(outcomes) if isinstance(found, Task)]
@@ -198,10 +200,9 @@ class Aligner:
         if sizes[0] * sizes[1] > MOST_PAIRS:
             pairs = f"{sizes[0]:,} × {sizes[1]:,} pairs of spans"
             return ValueError(f"{pairs} are more than {MOST_PAIRS:,}, and would not fit in memory. Use larger spans.")
-        if not clip and not wanted.admits(min(sizes), max(sizes)):
-            assert not isinstance(wanted, UpTo)
+        if not clip and not wanted.admits(*sizes):
             return ValueError(wanted.advice(*sizes))
-        fits = fitted(wanted, *sizes)
+        fits = wanted.fitted(*sizes)
         return Task((left, right), wanted if fits is None else fits, clipped=fits != wanted)
 
     def costs(self, pairs: Sequence[tuple[Document, Document]]) -> list[Tensor]:
@@ -246,7 +247,7 @@ class Aligner:
         links: list[list[tuple[int, int]]] = [[] for _ in tasks]
         for b, i, j in solution.links.tolist():
             links[b].append((i, j))
-        zero = constraint.below if isinstance(constraint, UpTo) else self.cost.neutral
+        zero = constraint.zero(self.cost.neutral)
         alignments: list[Alignment | ValueError] = []
         for b, (task, cost) in enumerate(zip(tasks, costs, strict=True)):
             interruption_point()
@@ -299,7 +300,7 @@ def make_link(left: Document, right: Document, i: int, j: int, cost: float, mass
 def affordable_margins(costs: Tensor, constraint: Constraint, solution: Solution, sizes: Tensor) -> list[float | None]:
     """The margin of each problem, None where it would take too long: it solves once more for every link."""
     work = (solution.plan > 0).sum(dim=(1, 2)) * sizes.prod(dim=1)
-    some = (work <= (MARGIN_WORK // 10 if isinstance(constraint, Balanced) else MARGIN_WORK)).nonzero().flatten()
+    some = (work <= (MARGIN_WORK // 10 if constraint.takes_masses else MARGIN_WORK)).nonzero().flatten()
     found: list[float | None] = [None] * len(costs)
     chosen = Solution(*(values[some] for values in solution))
     margins = margin(costs[some], constraint, chosen, sizes=sizes[some])

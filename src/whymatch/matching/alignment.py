@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from whymatch.files import write_whole
 from whymatch.text.document import Document
 from whymatch.text.spans import Span, token_ranges
-from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
+from whymatch.transport.constraints import Constraint, constraint_from_dict
 
 if TYPE_CHECKING:
     from whymatch.matching.aligner import Aligner
@@ -130,7 +130,7 @@ class Alignment:
     @property
     def zero(self) -> float:
         """The cost at which a link adds nothing to the score."""
-        return self.constraint.below if isinstance(self.constraint, UpTo) else self.neutral
+        return self.constraint.zero(self.neutral)
 
     @property
     def score(self) -> float:
@@ -187,7 +187,7 @@ class Alignment:
             "left": {"text": self.left.text, "spans": [[*span] for span in self.left.spans]},
             "right": {"text": self.right.text, "spans": [[*span] for span in self.right.spans]},
             "unmatched": {side: [[*span] for span in spans] for side, spans in self.unmatched._asdict().items()},
-            "constraint": {"name": type(self.constraint).__name__, **asdict(self.constraint)},
+            "constraint": self.constraint.to_dict(),
             "by_default": self.by_default,
             "cost": self.cost,
             "neutral": self.neutral,
@@ -211,12 +211,11 @@ class Alignment:
                 Document(values[side]["text"], tuple(Span(*span) for span in values[side]["spans"]))
                 for side in ("left", "right")
             )
-            constraint = dict(values["constraint"])
             return cls(
                 left,
                 right,
                 tuple(Link.from_dict(link, left, right) for link in values["links"]),
-                CONSTRAINTS[constraint.pop("name")](**constraint),
+                constraint_from_dict(values["constraint"]),
                 certificate=Certificate.from_dict(values["certificate"]),
                 path=tuple(Step.from_dict(step, left, right) for step in values["path"]),
                 neutral=float(values["neutral"]),
@@ -309,9 +308,6 @@ class Alignment:
         from whymatch.show.terminal import links_as_text
 
         return links_as_text(self.to_dict())
-
-
-CONSTRAINTS: dict[str, Any] = {kind.__name__: kind for kind in (Balanced, OneTo, UpTo, Exactly)}
 
 
 def numbers(at: Any, left: Document, right: Document) -> tuple[int, int]:

@@ -15,28 +15,23 @@ from whymatch.text.encoders.recurrent import RecurrentEncoder
 from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.text.encoders.word import WordEncoder
 from whymatch.text.vectors import WordVectors
-from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
+from whymatch.transport.constraints import constraint_from_dict
 from whymatch.transport.entropic import Temperature
-
-CONSTRAINTS: dict[str, Any] = {kind.__name__: kind for kind in (Balanced, OneTo, UpTo, Exactly)}
 
 
 def describe_rule(rule: Rule) -> dict[str, Any]:
     if isinstance(rule, Attend):
         return {"kind": "attend", **asdict(rule)}
     assert isinstance(rule, Transport)
-    constraint = {"name": type(rule.constraint).__name__, **asdict(rule.constraint)}
     smooth = asdict(rule.smooth) if rule.smooth else None
-    return {"kind": "transport", **asdict(rule), "constraint": constraint, "smooth": smooth}
+    return {"kind": "transport", **asdict(rule), "constraint": rule.constraint.to_dict(), "smooth": smooth}
 
 
 def build_rule(values: dict[str, Any]) -> Rule:
     if values["kind"] == "attend":
         return Attend(values["temperature"], values["normaliser"], values["active_only"], values["threshold"])
-    constraint = dict(values["constraint"])
     smooth = Temperature(**values["smooth"]) if values["smooth"] else None
-    fitted = CONSTRAINTS[constraint.pop("name")](**constraint)
-    return Transport(fitted, smooth, values["soft"], values["unrolled"])
+    return Transport(constraint_from_dict(values["constraint"]), smooth, values["soft"], values["unrolled"])
 
 
 def describe_encoder(encoder: Any) -> dict[str, Any]:

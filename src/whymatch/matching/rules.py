@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from whymatch.matching.attention import THRESHOLD, Attention, Normaliser, active, attention, entmax15, sparsemax
-from whymatch.transport.constraints import Balanced, Constraint, Exactly, UpTo, check_constraint, fitted
+from whymatch.transport.constraints import Constraint, check_constraint
 from whymatch.transport.entropic import Temperature
 from whymatch.transport.exact import solve
 from whymatch.transport.sinkhorn import sinkhorn
@@ -50,11 +50,12 @@ class Transport:
 
     def __post_init__(self) -> None:
         check_constraint(self.constraint)
+        object.__setattr__(self, "constraint", self.constraint.resolved(0.0))  # the paper's
 
     def weights(self, cost: Tensor, sizes: Tensor) -> Tensor:
         groups: dict[Constraint, list[int]] = defaultdict(list)
         for number, (n, m) in enumerate(sizes.tolist()):
-            fits = fitted(self.constraint, n, m)
+            fits = self.constraint.fitted(n, m)
             if fits is not None:  # a text without spans has no links
                 groups[fits].append(number)
         if len(groups) == 1 and len(next(iter(groups.values()))) == len(cost):
@@ -81,7 +82,7 @@ class Transport:
         return active(self.weights(cost, sizes), sizes=sizes)
 
     def zero(self, neutral: float) -> float:
-        return self.constraint.below if isinstance(self.constraint, UpTo) else neutral
+        return self.constraint.zero(neutral)
 
     def selection(self, cost: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
         """The chance that a span is in a link, by the entropic plan."""
@@ -141,11 +142,8 @@ def chances(plan: Tensor, sizes: Tensor, constraint: Constraint) -> tuple[Tensor
     """
     most = []
     for n, m in sizes.tolist():
-        fits = fitted(constraint, n, m)
-        if fits is None or isinstance(fits, Balanced):
-            most.append([1.0, 1.0])
-        else:
-            mass, k = float(fits.mass(min(n, m), max(n, m))), 1 if isinstance(fits, Exactly) else min(fits.k, max(n, m))
-            most.append([mass * k, mass] if n <= m else [mass, mass * k])
+        fits = constraint.fitted(n, m)
+        mass = None if fits is None else fits.mass(n, m)
+        most.append([1.0, 1.0] if fits is None or mass is None else [mass * links for links in fits.per_span(n, m)])
     left, right = plan.new_tensor(most)[:, :, None].unbind(dim=1)
     return (plan.sum(dim=2) / left).clamp(0, 1), (plan.sum(dim=1) / right).clamp(0, 1)

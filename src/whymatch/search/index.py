@@ -163,7 +163,7 @@ class Index:
     def encoded(self, text: Document) -> Encoded:
         """A text with its vectors."""
         (vectors,) = self.aligner.encoder.encode([text.text], [text.spans])
-        return Encoded(text, vectors.detach().float().cpu())
+        return Encoded(text, torch.from_numpy(vectors))
 
     def candidates(self, query: Encoded, number: int) -> list[Candidate]:
         """What is worth aligning with a text."""
@@ -175,7 +175,7 @@ class Index:
         A trained ranker ranks as `Ranker.rank` does. Otherwise links weigh the same in documents of every length.
         """
         ranker = self.matcher if isinstance(self.matcher, Ranker) else None
-        constraint = constraint or parts(self.matcher)[1] or DEFAULT
+        constraint = (constraint or parts(self.matcher)[1] or DEFAULT).resolved(self.aligner.below)
         with torch.no_grad():
             values = scores(self.aligner, query, [some.entry for some in found], constraint, ranking=ranker is None)
             order = sorted(range(len(found)), key=lambda number: (-values[number], number))[:top]

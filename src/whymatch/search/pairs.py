@@ -1,7 +1,6 @@
 """Millions of pairs of texts, scored with their links by many workers: Parquet or JSON lines in, Parquet out."""
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -11,10 +10,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyarrow import parquet
 
-from whymatch.datasets.files import MEGABYTE, decoded, lines, opened
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.ranker import Ranker
+from whymatch.reading import MAX_ROW_BYTES, MEGABYTE, byte_lines, json_lines, opened, read_rows
 from whymatch.search.identity import identify
 from whymatch.search.scale import Done, Part, cut, run
 from whymatch.search.scoring import parts as parts_of
@@ -73,33 +72,28 @@ class Pairs:
                 yield file, parquet.ParquetFile(file).metadata.num_rows
             else:
                 with opened(file) as data:
-                    yield file, sum(1 for _ in lines(data, MEGABYTE))
+                    yield file, sum(1 for _ in byte_lines(data, MEGABYTE))
 
     def rows(self, file: Path) -> Iterator[PairRow]:
         """The rows of a file, bad ones too."""
         for number, values in enumerate(self.values(file), start=1):
-            yield values if isinstance(values, PairRow) else self.row(number, values)
+            yield self.row(number, values)
 
-    def values(self, file: Path) -> Iterator[Any]:
+    def values(self, file: Path) -> Iterator[dict[str, Any] | ValueError]:
         if file.suffix == ".parquet":
-            table = parquet.ParquetFile(file)
-            columns = [name for name in ("id", self.left, self.right) if name in table.schema_arrow.names]
-            for batch in table.iter_batches(batch_size=TOGETHER, columns=columns):
-                yield from batch.to_pylist()
+            yield from (row.values for row in read_rows(file, (), ("id", self.left, self.right)))
             return
-        with opened(file) as data:
-            for number, line in enumerate(lines(data, 16 * MEGABYTE), start=1):
-                try:
-                    yield json.loads(decoded(line, "The line", "utf-8"))
-                except (ValueError, RecursionError) as error:
-                    yield PairRow(number, None, "", "", f"this is not JSON: {error}")
+        with opened(file) as data:  # blank lines are counted as rows
+            yield from (values for _, values in json_lines(data, max_bytes=MAX_ROW_BYTES, skip_blank=False))
 
-    def row(self, number: int, values: Any) -> PairRow:
-        texts = [values.get(name) for name in (self.left, self.right)] if isinstance(values, dict) else [None, None]
-        if not all(isinstance(text, str) for text in texts):
+    def row(self, number: int, values: dict[str, Any] | ValueError) -> PairRow:
+        if isinstance(values, ValueError):
+            return PairRow(number, None, "", "", str(values))
+        left, right = values.get(self.left), values.get(self.right)
+        if not isinstance(left, str) or not isinstance(right, str):
             return PairRow(number, None, "", "", f'a row has two texts, "{self.left}" and "{self.right}".')
         id_ = values.get("id")
-        return PairRow(number, None if id_ is None else str(id_), *texts)
+        return PairRow(number, None if id_ is None else str(id_), left, right)
 
 
 @dataclass(frozen=True)

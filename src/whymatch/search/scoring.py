@@ -6,6 +6,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from math import inf
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
@@ -19,7 +20,7 @@ from whymatch.search.rows import Entry
 from whymatch.text.document import Document
 from whymatch.text.spans import Span
 from whymatch.transport.batch import pad
-from whymatch.transport.constraints import MANY, Balanced, Constraint, UpTo, fitted
+from whymatch.transport.constraints import MANY, Constraint
 from whymatch.transport.exact import solve
 from whymatch.transport.solution import Status
 
@@ -41,8 +42,8 @@ class Stored:
         self.name, self.contextual = like.encoder.name, like.encoder.contextual
         self.known = {(text.document.text, text.document.spans): text.vectors for text in texts}
 
-    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
-        return [self.known[text, tuple(some)] for text, some in zip(texts, spans, strict=True)]
+    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
+        return [self.known[text, tuple(some)].numpy() for text, some in zip(texts, spans, strict=True)]
 
 
 def parts(matcher: Aligner | Ranker) -> tuple[Aligner, Constraint | None]:
@@ -62,10 +63,10 @@ def comparable(constraint: Constraint, query: int, document: int) -> float:
     A link's mass depends on both texts: in a document of one span, one good link is everything. For a ranking it gets
     the mass that it has in a long document, and a document too short for k links lacks what they would have added.
     """
-    fits, long = fitted(constraint, query, document), fitted(constraint, query, MANY)
-    if fits is None or long is None or isinstance(fits, Balanced) or isinstance(long, Balanced):
+    fits, long = constraint.fitted(query, document), constraint.fitted(query, MANY)
+    if fits is None or long is None or constraint.takes_masses:
         return 1.0
-    return float(long.mass(query, MANY) / fits.mass(min(query, document), max(query, document)))
+    return float(long.mass(query, MANY) / fits.mass(query, document))
 
 
 def scores(
@@ -78,12 +79,12 @@ def scores(
     groups: dict[Constraint, list[int]] = defaultdict(list)
     found = [-inf] * len(entries)
     for number, some in enumerate(entries):
-        fits = fitted(constraint, len(query.document), len(some.spans))
+        fits = constraint.fitted(len(query.document), len(some.spans))
         if fits is not None and len(query.document) * len(some.spans) <= MOST_PAIRS:
             groups[fits].append(number)
     costs = compared(aligner, query, entries)
     for fits, numbers in groups.items():
-        zero = 0.0 if isinstance(fits, UpTo) else aligner.cost.neutral  # the objective of UpTo counts from below
+        zero = 0.0 if fits.thresholded else aligner.cost.neutral  # the objective of UpTo counts from below
         for some_numbers in batches(numbers, [tuple(costs[number].shape) for number in numbers]):
             padded, sizes = pad([costs[number] for number in some_numbers])
             solution = solve(padded, fits, sizes=sizes, strict=False)

@@ -110,7 +110,7 @@ def searching(models: Models, asked: SearchRequest) -> Search:
     if asked.top > models.limits.top:
         raise ValueError(f"This server gives {models.limits.top} results or fewer, got top = {asked.top}.")
     wanted = asked.wanted(models.indices[True].aligner.below if True in models.indices else None)
-    alone = isinstance(wanted, UpTo)
+    alone = wanted is not None and wanted.thresholded
     aligner = models.view(alone=alone).aligner
     tokens = sum(token_counts(aligner.encoder, [_joined(asked.query, aligner)]))
     models.check_tokens(tokens)
@@ -138,9 +138,8 @@ def _check_matrices(models: Models, pairs: Sequence[Documents]) -> int:
 
 def _pairs_solved(constraint: Constraint | None, left: int, right: int) -> int:
     """The pairs of spans in all problems that are solved for an alignment: its own, and one a link for the margin."""
-    shorter, longer = min(left, right), max(left, right)
-    _, links = (constraint or UpTo(1)).links(shorter, longer)
-    return left * right * (1 + min(links, shorter + longer))
+    _, links = (constraint or UpTo(1)).links(left, right)
+    return left * right * (1 + min(links, left + right))
 
 
 def _joined(text: Text, aligner: Aligner) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from whymatch.serve.texts import well_formed
-from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo, named_constraint
+from whymatch.transport.constraints import Constraint, UpTo, constraint_from_dict, parse_constraint
 
 MOST = 9999  # links, more than any text has spans
 MOST_FIELDS = 20  # of an object, more than any request has
@@ -68,27 +68,22 @@ class Choice(Strict):
         """The constraint that is asked for; `threshold` is where up-to ends if nobody says so."""
         given = self.constraint
         below = given.below if isinstance(given, ConstraintObject) and self.below is None else self.below
-        cut = threshold if below is None else below
         if given is None:
             return None if below is None else UpTo(1, below=below)
-        found = named_constraint(given, 0.0) if isinstance(given, str) else built(given)
-        if isinstance(found, UpTo):
-            if cut is None:
-                raise ValueError("No threshold is known for this model: say below which cost spans match (below).")
-            return UpTo(found.k, below=cut)
-        if self.below is not None:
+        if isinstance(given, str):
+            found = parse_constraint(given)
+        else:
+            found = constraint_from_dict(given.model_dump(exclude={"below"}, exclude_none=True))
+        if self.below is not None and not found.thresholded:
             raise ValueError("below goes with up-to, which links spans that cost less.")
-        return found
+        if found.thresholded and below is None and threshold is None:
+            raise ValueError("No threshold is known for this model: say below which cost spans match (below).")
+        return found.resolved(threshold if below is None else below)
 
 
 def size(*texts: str | list[str]) -> int:
     """Characters of some texts; a piece counts, empty as it may be."""
     return sum(len(text) if isinstance(text, str) else sum(map(len, text)) + len(text) for text in texts)
-
-
-def built(given: ConstraintObject) -> Constraint:
-    kinds: dict[str, Any] = {"Exactly": Exactly, "UpTo": UpTo, "OneTo": OneTo}
-    return Balanced() if given.name == "Balanced" else kinds[given.name](given.k)
 
 
 class Splitting(Choice):

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from whymatch.transport.constraints import constraint_from_dict
+
 IN_CONTEXT = (
     "Faithful to vectors, not to text: spans or their costs were read in context, "
     "so text outside the links may have had a part in them."
@@ -21,15 +23,7 @@ def number(value: float) -> str:
 
 def in_words(picture: Mapping[str, Any]) -> str:
     """The constraint, as people say it."""
-    constraint = picture["constraint"]
-    k = constraint.get("k")
-    each = "one link" if k == 1 else f"{k} links"
-    words: str = {
-        "Balanced": "every span carries its share",
-        "OneTo": f"every span of the shorter text in exactly {each}",
-        "UpTo": f"up to {each} a span, where the cost is below {constraint.get('below', 0):g}",
-        "Exactly": f"exactly {each}",
-    }[constraint["name"]]
+    words = constraint_from_dict(picture["constraint"]).words
     return f"{words} (the default, since no constraint was given)" if picture["by_default"] else words
 
 

@@ -1,6 +1,5 @@
 """From pairs of texts and models to a study."""
 
-import json
 import random
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,10 +7,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
-from whymatch.datasets.files import at, find, numbered
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.jsonl import no_misspelling
 from whymatch.datasets.records import Pair, as_pair
+from whymatch.reading import JsonObject, find_file, read_json_lines
 from whymatch.study.items import Asked, At, Item, Study
 from whymatch.study.models import Compared
 from whymatch.text.document import document
@@ -117,28 +116,18 @@ def read_pairs(source: Path, spans: str, split: str = "test") -> list[Pair]:
     if not source.is_file():
         advice = "Give JSON lines with left and right texts, or the folder of a data set."
         raise ValueError(f"There is no {source}. {advice}")
-    found = []
-    for number, line in numbered(source):
-        if line.strip():
-            with at(source, number):
-                found.append(read_row(json.loads(line), str(number), spans))
-    return found
+    return list(read_json_lines(source, lambda row, number: read_row(row, str(number), spans)))
 
 
 def task_of(folder: Path, split: str) -> Literal["rank", "classify"]:
     """Whether a split has queries with documents, or pairs."""
-    file = find([folder], f"{split}.jsonl")
-    if file is not None:
-        for number, line in numbered(file):
-            with at(file, number):
-                return "rank" if "documents" in json.loads(line) else "classify"
-    return "classify"
+    file = find_file([folder], f"{split}.jsonl")
+    ranked = file is not None and next(read_json_lines(file, lambda row, number: "documents" in row), False)
+    return "rank" if ranked else "classify"
 
 
-def read_row(row: object, name: str, spans: str) -> Pair:
+def read_row(row: JsonObject, name: str, spans: str) -> Pair:
     """One pair; its line's number is its id if it has none."""
-    if not isinstance(row, dict):
-        raise ValueError(f'a line is an object with "left" and "right", got {type(row).__name__}')
     no_misspelling(row, ("id", "left", "right", "label"))
     left, right = (document(row[side], splitter(spans)) for side in ("left", "right"))
     label = row.get("label")

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from whymatch.datasets.eraser import SENTENCES
-from whymatch.datasets.files import write_lines
 from whymatch.datasets.records import Pair
 from whymatch.datasets.splits import components, split_whole
 from whymatch.files import whole_folder
+from whymatch.reading import write_json_lines
 from whymatch.study.answers import Answer
 from whymatch.study.items import RATINGS, At, Study, link_name
 from whymatch.text.document import Document, joined
@@ -33,8 +33,10 @@ def export(
     splits = divide(study.pairs, [*rows], seed)
     with whole_folder(folder) as draft:
         for split, numbers in splits.items():
-            write_lines(draft / f"{split}.jsonl", (rows[number] for number in numbers))
-        write_lines(draft / "docs.jsonl", (text for number in rows for text in texts(study.pairs[number], study.spans)))
+            write_json_lines(draft / f"{split}.jsonl", (rows[number] for number in numbers))
+        write_json_lines(
+            draft / "docs.jsonl", (text for number in rows for text in texts(study.pairs[number], study.spans))
+        )
     return {split: len(numbers) for split, numbers in splits.items()}
 
 

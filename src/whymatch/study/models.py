@@ -13,7 +13,7 @@ from whymatch.matching.rules import NORMALISERS, Attend, Rule, Transport
 from whymatch.matching.saving import from_pretrained
 from whymatch.study.items import At
 from whymatch.text.document import Document
-from whymatch.transport.constraints import Constraint, UpTo, named_constraint
+from whymatch.transport.constraints import Constraint, parse_constraint
 
 if TYPE_CHECKING:
     from whymatch.matching.model import Matcher
@@ -76,11 +76,11 @@ def compared(name: str, spans: str) -> Compared:
             raise ValueError(f"{kind} takes a temperature above 0, such as {kind}:0.1, got {name!r}.") from None
         return Attending(name, spans, untrained(spans), rule)
     try:
-        constraint = named_constraint(name)
+        constraint = parse_constraint(name)
     except ValueError:
         raise ValueError(f"A model is {KINDS}, got {name!r}.") from None
-    if isinstance(constraint, UpTo):
-        constraint = UpTo(constraint.k, below=untrained(spans).default().below)
+    if constraint.thresholded:
+        constraint = constraint.resolved(untrained(spans).default().below)
     return Linking(name, spans, untrained(spans), constraint)
 
 

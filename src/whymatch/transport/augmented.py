@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from whymatch.transport.constraints import Balanced, Constraint, Exactly, UpTo
+from whymatch.transport.constraints import Constraint
 
 
 class Augmented(NamedTuple):
@@ -27,20 +27,19 @@ def augmented(cost: Tensor, constraint: Constraint, *, as_published: bool = Fals
     (`as_published`), which turns "exactly k" into "at least k". Under `UpTo` dummies have to meet, once for every link.
     """
     n, m = cost.shape
-    if isinstance(constraint, Balanced):
-        raise ValueError("Balanced() has neither replicas nor dummies: it is the transport problem itself.")
-    if not constraint.admits(min(n, m), max(n, m)):
+    if constraint.takes_masses:
+        raise ValueError(f"{constraint} has neither replicas nor dummies: it is the transport problem itself.")
+    if not constraint.admits(n, m):
         raise ValueError(constraint.advice(n, m))
-    if n > m:
-        turned = augmented(cost.T, constraint, as_published=as_published)
-        return Augmented(turned.cost.T, turned.right, turned.left)
-    replicas, left_dummies, right_dummies = (int(number) for number in constraint.construction(n, m))
-    meeting = torch.inf if isinstance(constraint, Exactly) and not as_published else 0.0
-    if isinstance(constraint, UpTo):
-        cost = torch.where(cost < constraint.below, cost - constraint.below, torch.inf)
-    left = torch.cat([torch.arange(n).repeat_interleave(replicas), torch.full((left_dummies,), -1)])
-    right = torch.cat([torch.arange(m), torch.full((right_dummies,), -1)])
+    dummies, replicas = constraint.dummies(n, m), constraint.per_span(n, m)
+    left, right = (
+        torch.cat([torch.arange(spans).repeat_interleave(copies), torch.full((alone,), -1)])
+        for spans, copies, alone in zip((n, m), replicas, dummies, strict=True)
+    )
+    if constraint.thresholded:
+        cost = torch.where(cost < constraint.zero(0.0), cost - constraint.zero(0.0), torch.inf)
     square = cost.new_zeros(len(left), len(right))
-    square[: n * replicas, :m] = cost.repeat_interleave(replicas, dim=0)
-    square[n * replicas :, m:] = meeting
+    points = len(left) - dummies[0], len(right) - dummies[1]
+    square[: points[0], : points[1]] = cost.repeat_interleave(replicas[0], dim=0).repeat_interleave(replicas[1], dim=1)
+    square[points[0] :, points[1] :] = 0.0 if constraint.thresholded or as_published else torch.inf
     return Augmented(square, left, right)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad as fill_up
 
-from whymatch.transport.constraints import INSTEAD, Constraint, UpTo
+from whymatch.transport.constraints import INSTEAD, Constraint
 from whymatch.transport.inputs import as_array, converted, described, is_plain, numbers
 from whymatch.transport.solution import Status
 
@@ -40,9 +40,7 @@ class Batch:
 
     def below(self, constraint: Constraint) -> float:
         """What pairs have to cost less than, in the precision of the costs; +inf if the constraint does not say."""
-        if not isinstance(constraint, UpTo):
-            return float("inf")
-        return torch.tensor(constraint.below, dtype=self.cost.dtype).item()
+        return torch.tensor(constraint.zero(float("inf")), dtype=self.cost.dtype).item()
 
     @property
     def limit(self) -> float:
@@ -67,7 +65,7 @@ class Batch:
                 reason += " Multiply the costs or the masses by a power of two, or take a precision of wider range."
             elif status[b] == Status.INVALID:
                 reason = "Masses must be finite, none negative, with the same positive total on both sides (to 10⁻⁵)."
-            elif not constraint.admits(min(n, m), max(n, m)):
+            elif not constraint.admits(n, m):
                 reason = constraint.advice(n, m)
             else:
                 reason = f"+inf forbids so many pairs that no alignment keeps {constraint}. {INSTEAD}"
@@ -131,7 +129,7 @@ def largest(dtype: torch.dtype) -> float:
 
 def check_below(cost: Tensor, constraint: Constraint) -> None:
     """Raises for a `below` that costs of this precision cannot hold."""
-    if isinstance(constraint, UpTo) and abs(constraint.below) > torch.finfo(cost.dtype).max:
+    if abs(constraint.zero(0.0)) > torch.finfo(cost.dtype).max:
         raise ValueError(
             f"{constraint} is more than costs of {cost.dtype} can hold. Use a smaller one, or more precision."
         )

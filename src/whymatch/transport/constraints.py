@@ -1,25 +1,339 @@
-"""The four constraints: what an alignment may look like.
+"""The constraints: what an alignment may look like. Everything that is known about a constraint is known here.
 
-The methods speak of the shorter and the longer text, since the promises do; they take whole numbers or arrays of them.
+Sizes are the numbers of spans of the left and of the right text. Where `Sizes` stands, they are whole numbers, or
+integer arrays of numpy or torch with one number per problem: those methods use operators alone.
 """
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from operator import index
-from typing import Any, TypeAlias
-
-import numpy as np
+from typing import Any, ClassVar, TypeAlias
 
 Sizes: TypeAlias = Any  # an int or an integer array
 
-
 INSTEAD = "UpTo(1, below=…) allows fewer links."
 MANY = 2**31  # more spans than any text has
+ONE_TO, UP_TO, EXACTLY = 0, 1, 2  # what the kernels call the rules
 
 
-def whole_k(constraint: "OneTo | UpTo | Exactly") -> None:
-    """Makes k an int, or says why it cannot be one."""
-    name, k = type(constraint).__name__, constraint.k
+class Constraint(ABC):
+    """What an alignment promises. A subclass is a frozen dataclass, and is named in `CONSTRAINTS`."""
+
+    word: ClassVar[str]
+    """Its name in texts such as exactly:2."""
+    takes_masses: ClassVar[bool] = False
+    """Whether every span carries a mass, all of which moves, so that nothing is left out and links differ in mass."""
+    thresholded: ClassVar[bool] = False
+    """Whether only pairs that cost less than `below` are linked; the objective then counts costs from there."""
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """As it is written in settings and on the command line; `parse_constraint` reads it."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """As people say it."""
+
+    @abstractmethod
+    def admits(self, left: Sizes, right: Sizes) -> Sizes:
+        """Whether texts of these sizes can keep the promise."""
+
+    @abstractmethod
+    def links(self, left: int, right: int) -> tuple[int, int]:
+        """The fewest and the most links that the promise allows."""
+
+    @abstractmethod
+    def per_span(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
+        """The most links of a left span, and of a right span."""
+
+    @abstractmethod
+    def advice(self, left: int, right: int) -> str:
+        """What is wrong with texts that it does not admit, and what to do."""
+
+    def rule(self) -> tuple[int, int]:
+        """What the kernels for links are told: the number of the rule, and its k."""
+        raise NotImplementedError(f"{self} is not solved link by link.")
+
+    def full(self, left: Sizes, right: Sizes) -> Sizes:
+        """The number of links, 1 or more, that carry a mass of 1 in all."""
+        raise NotImplementedError(f"The links of {self} have no common mass.")
+
+    def mass(self, left: Sizes, right: Sizes) -> Sizes:
+        """The mass of a link; None where links differ in mass."""
+        return None if self.takes_masses else 1 / self.full(left, right)
+
+    def dummies(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
+        """How many dummies stand beside the left and beside the right spans in the paper's construction (table 1).
+
+        There a span is replicated as often as `per_span` says. Not for constraints that take masses.
+        """
+        raise NotImplementedError(f"{self} has neither replicas nor dummies.")
+
+    def fitted(self, left: int, right: int) -> "Constraint | None":
+        """The constraint with the largest k, up to its own, that texts of these sizes admit; None if there is none."""
+        return self if self.admits(left, right) else None
+
+    def may_omit(self, left: int, right: int, side: int) -> bool:
+        """Whether some spans of the left (side 0) or right text (side 1) may stay alone, k fitted to the sizes.
+
+        >>> [OneTo(2).may_omit(2, 5, side) for side in (0, 1)]
+        [False, True]
+        """
+        fits = self.fitted(left, right)
+        if fits is None or self.takes_masses:
+            return False
+        return bool(fits.links(left, right)[0] < (left, right)[side] * fits.per_span(left, right)[side])
+
+    def zero(self, neutral: float) -> float:
+        """The cost at which a link is worth nothing: `below` where it has one, else the neutral cost."""
+        return neutral
+
+    def resolved(self, below: float | None) -> "Constraint":
+        """The constraint with `below` where it left that open; others as they are.
+
+        Raises ValueError where it is needed and None came.
+        """
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its name and fields, which JSON can hold."""
+        return {"name": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
+
+
+@dataclass(frozen=True)
+class Balanced(Constraint):
+    """Every span carries its mass, 1/n or 1/m unless given, in at most n + m - 1 links: the paper's vanilla."""
+
+    word = "balanced"
+    takes_masses = True
+    text = "balanced"
+    words = "every span carries its share"
+
+    def admits(self, left: Sizes, right: Sizes) -> Sizes:
+        return (left >= 1) & (right >= 1)
+
+    def links(self, left: int, right: int) -> tuple[int, int]:
+        return max(left, right), left + right - 1
+
+    def per_span(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
+        return right, left
+
+    def advice(self, left: int, right: int) -> str:
+        return f"{self} needs a span on both sides, got {left} and {right}. {INSTEAD}"
+
+
+@dataclass(frozen=True)
+class _Counted(Constraint):
+    """A constraint with a k."""
+
+    k: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", _whole_k(type(self).__name__, self.k))
+
+    @property
+    def text(self) -> str:
+        return f"{self.word}:{self.k}"
+
+    @property
+    def most(self) -> int:
+        """Its k, or less where no text has so many spans: products with sizes stay within 64 bits."""
+        return min(self.k, MANY)
+
+
+@dataclass(frozen=True)
+class OneTo(_Counted):
+    """Every span of the shorter text in exactly `k` links, of the longer in at most one (the paper's one-to-k).
+
+    Where both texts are equally long, the left one counts as the shorter.
+    """
+
+    k: int = 1
+    word = "one-to"
+
+    @property
+    def words(self) -> str:
+        return f"every span of the shorter text in exactly {_links(self.k)}"
+
+    def rule(self) -> tuple[int, int]:
+        return ONE_TO, self.most
+
+    def admits(self, left: Sizes, right: Sizes) -> Sizes:
+        shorter, longer = _sorted(left, right)
+        return (shorter >= 1) & (self.most * shorter <= longer)
+
+    def links(self, left: int, right: int) -> tuple[int, int]:
+        return self.k * min(left, right), self.k * min(left, right)
+
+    def full(self, left: Sizes, right: Sizes) -> Sizes:
+        return _larger(self.most * _smaller(left, right), 1)
+
+    def per_span(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
+        return 1 + (self.most - 1) * (left <= right), 1 + (self.most - 1) * (left > right)
+
+    def dummies(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
+        return _larger(right - self.most * left, 0), _larger(left - self.most * right, 0)
+
+    def fitted(self, left: int, right: int) -> "OneTo | None":
+        shorter, longer = _sorted(left, right)
+        return None if shorter == 0 else self if self.admits(left, right) else OneTo(longer // shorter)
+
+    def advice(self, left: int, right: int) -> str:
+        needs = f"{self.k} of the longer text's spans for each of the shorter's"
+        return f"{self} needs {needs}, got {left} and {right}. Use a smaller k. {INSTEAD}"
+
+
+@dataclass(frozen=True)
+class UpTo(_Counted):
+    """Pairs that cost less than `below`: at most `k` for a span of the shorter text, one for a span of the longer.
+
+    The paper's relaxed one-to-k. Where both texts are equally long, the left one counts as the shorter. Without `below`
+    it links what the cost calls significant, which an aligner knows; `solve`, which sees numbers alone, takes 0.
+    """
+
+    k: int = 1
+    below: float | None = None
+    word = "up-to"
+    thresholded = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.below is not None:
+            object.__setattr__(self, "below", _finite_below(self.below))
+
+    @property
+    def words(self) -> str:
+        where = "it is significant" if self.below is None else f"the cost is below {self.below:g}"
+        return f"up to {_links(self.k)} a span, where {where}"
+
+    def rule(self) -> tuple[int, int]:
+        return UP_TO, self.most
+
+    def admits(self, left: Sizes, right: Sizes) -> Sizes:
+        return (left >= 0) & (right >= 0)
+
+    def links(self, left: int, right: int) -> tuple[int, int]:
+        return 0, min(self.k * min(left, right), max(left, right))
+
+    def full(self, left: Sizes, right: Sizes) -> Sizes:
+        shorter, longer = _sorted(left, right)
+        return _larger(_smaller(self.most * shorter, longer), 1)
+
+    def per_span(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
+        k = _smaller(_larger(left, right), self.most)  # more could not be linked
+        return 1 + (k - 1) * (left <= right), 1 + (k - 1) * (left > right)
+
+    def dummies(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
+        of_left, of_right = self.per_span(left, right)
+        return of_right * right, of_left * left
+
+    def zero(self, neutral: float) -> float:
+        return 0.0 if self.below is None else self.below
+
+    def resolved(self, below: float | None) -> "UpTo":
+        if self.below is not None:
+            return self
+        if below is None:
+            raise ValueError(
+                f"Nothing says below which cost {self.text} may link a pair: give UpTo({self.k}, below=…)."
+            )
+        return replace(self, below=below)
+
+    def advice(self, left: int, right: int) -> str:
+        raise AssertionError("UpTo admits texts of every size")
+
+
+@dataclass(frozen=True)
+class Exactly(_Counted):
+    """Exactly `k` links in all, each span in at most one (the paper's exact-k)."""
+
+    word = "exactly"
+
+    @property
+    def words(self) -> str:
+        return f"exactly {_links(self.k)}"
+
+    def rule(self) -> tuple[int, int]:
+        return EXACTLY, self.most
+
+    def admits(self, left: Sizes, right: Sizes) -> Sizes:
+        return (self.most <= left) & (self.most <= right)
+
+    def links(self, left: int, right: int) -> tuple[int, int]:
+        return self.k, self.k
+
+    def full(self, left: Sizes, right: Sizes) -> Sizes:
+        return self.most + 0 * left
+
+    def per_span(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
+        return 1 + 0 * left, 1 + 0 * right
+
+    def dummies(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
+        return right - self.most, left - self.most
+
+    def fitted(self, left: int, right: int) -> "Exactly | None":
+        shorter = min(left, right)
+        return None if shorter == 0 else self if self.k <= shorter else Exactly(shorter)
+
+    def advice(self, left: int, right: int) -> str:
+        return f"{self} needs {self.k} or more spans on both sides, got {left} and {right}. Use a smaller k. {INSTEAD}"
+
+
+CONSTRAINTS: tuple[type[Constraint], ...] = (Exactly, UpTo, OneTo, Balanced)
+
+
+def parse_constraint(text: str, below: float | None = None) -> Constraint:
+    """The constraint that a text such as exactly:2 names; `below` is that of up-to.
+
+    Raises ValueError for other texts, and for a `below` of a constraint that has none.
+
+    >>> parse_constraint("exactly:2"), parse_constraint("up-to:1", below=0.5)
+    (Exactly(k=2), UpTo(k=1, below=0.5))
+    """
+    name, _, number = text.partition(":")
+    kind = {kind.word: kind for kind in CONSTRAINTS}.get(name)
+    counted = kind is not None and issubclass(kind, _Counted)
+    if kind is None or (not number.isdecimal() or len(number) > 100 if counted else text != name):
+        raise ValueError(f"Constraints are exactly:2, up-to:1, one-to:2 and balanced, got {text!r:.80}.")
+    if below is not None and not kind.thresholded:
+        raise ValueError(f"below goes with up-to, which links spans that cost less, got {text}.")
+    values = {"k": int(number)} if counted else {}
+    return kind(**values, **({} if below is None else {"below": below}))
+
+
+def constraint_from_dict(values: Mapping[str, Any]) -> Constraint:
+    """The constraint that `to_dict` described; raises ValueError for other dictionaries.
+
+    >>> constraint_from_dict({"name": "UpTo", "k": 2, "below": 0.5})
+    UpTo(k=2, below=0.5)
+    """
+    fields = dict(values)
+    name = fields.pop("name", None)
+    kinds = {kind.__name__: kind for kind in CONSTRAINTS}
+    if name not in kinds:
+        raise ValueError(f"A constraint is named {', '.join(kinds)}, got {name!r:.80}.")
+    try:
+        return kinds[name](**fields)
+    except TypeError as error:
+        raise ValueError(f"These are no fields of {name}: {error}.") from None
+
+
+def check_constraint(constraint: object, mass: object = None) -> None:
+    """Raises unless this is one of the constraints, and `mass` a pair if it takes masses."""
+    if not isinstance(constraint, Constraint):
+        raise TypeError(f"A constraint is Balanced(), OneTo(k), UpTo(k, below) or Exactly(k), got {constraint!r}.")
+    if mass is not None and not constraint.takes_masses:
+        raise ValueError(f"Only Balanced() takes masses, got {constraint}, whose links all have the same mass.")
+    if mass is not None and not (isinstance(mass, tuple | list) and len(mass) == 2):
+        raise TypeError(f"mass takes a pair (left, right), got {type(mass).__name__}.")
+
+
+def _whole_k(name: str, k: Any) -> int:
+    """k as an int; raises TypeError or ValueError where it cannot be one."""
     try:
         number = None if isinstance(k, bool) else index(k)
     except TypeError:
@@ -30,158 +344,33 @@ def whole_k(constraint: "OneTo | UpTo | Exactly") -> None:
         raise ValueError(f"{name}(k={number}) would allow no link at all. Use k = 1 or more.")
     if number.bit_length() > 1000:
         raise ValueError(f"{name}(k) takes fewer than 10^300 links, got a number of {number.bit_length()} bits.")
-    object.__setattr__(constraint, "k", number)
+    return number
 
 
-@dataclass(frozen=True)
-class Balanced:
-    """Every span carries its mass, 1/n or 1/m unless given, in at most n + m - 1 links: the paper's vanilla."""
-
-    def admits(self, shorter: Sizes, longer: Sizes) -> Sizes:
-        """Whether texts of these sizes can keep the promise."""
-        return shorter >= 1
-
-    def links(self, shorter: int, longer: int) -> tuple[int, int]:
-        """The fewest and the most links that the promise allows."""
-        return longer, shorter + longer - 1
-
-    def advice(self, left: int, right: int) -> str:
-        return f"{self} needs a span on both sides, got {left} and {right}. {INSTEAD}"
+def _finite_below(below: Any) -> float:
+    try:
+        number = float(below)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"UpTo(below) takes a number, got {below!r}.") from None
+    except OverflowError:
+        raise ValueError("UpTo(below) takes a cost within the range of floating-point numbers.") from None
+    if not isfinite(number):
+        raise ValueError(f"UpTo(below={number}) takes a finite cost. Use OneTo to link whatever the cost.")
+    return number
 
 
-@dataclass(frozen=True)
-class OneTo:
-    """Every span of the shorter text in exactly `k` links, of the longer in at most one (the paper's one-to-k)."""
-
-    k: int = 1
-
-    def __post_init__(self) -> None:
-        whole_k(self)
-
-    def admits(self, shorter: Sizes, longer: Sizes) -> Sizes:
-        return (shorter >= 1) & (self.k <= longer // np.maximum(shorter, 1))
-
-    def links(self, shorter: int, longer: int) -> tuple[int, int]:
-        return self.k * shorter, self.k * shorter
-
-    def mass(self, shorter: Sizes, longer: Sizes) -> Sizes:
-        """The mass of a link."""
-        return 1 / np.maximum(float(min(self.k, MANY)) * shorter, 1)
-
-    def construction(self, shorter: Sizes, longer: Sizes) -> tuple[Sizes, Sizes, Sizes]:
-        """The paper's table 1: replicas of a span of the shorter text, dummies beside it, dummies beside the longer."""
-        k = min(self.k, MANY)
-        return k, longer - k * shorter, 0 * longer
-
-    def advice(self, left: int, right: int) -> str:
-        needs = f"{self.k} of the longer text's spans for each of the shorter's"
-        return f"{self} needs {needs}, got {left} and {right}. Use a smaller k. {INSTEAD}"
+def _links(k: int) -> str:
+    return "one link" if k == 1 else f"{k} links"
 
 
-@dataclass(frozen=True)
-class UpTo:
-    """Pairs that cost less than `below`: at most `k` for a span of the shorter text, one for a span of the longer.
-
-    The paper's relaxed one-to-k. Where both texts are equally long, the left one counts as the shorter. A `below` of 0,
-    the paper's, suits negative cosine; 0.5 suits cosine distance.
-    """
-
-    k: int = 1
-    below: float = 0.0
-
-    def __post_init__(self) -> None:
-        whole_k(self)
-        try:
-            below = float(self.below)
-        except (TypeError, ValueError, RuntimeError):
-            raise TypeError(f"UpTo(below) takes a number, got {self.below!r}.") from None
-        except OverflowError:
-            raise ValueError("UpTo(below) takes a cost within the range of floating-point numbers.") from None
-        if not isfinite(below):
-            raise ValueError(f"UpTo(below={below}) takes a finite cost. Use OneTo to link whatever the cost.")
-        object.__setattr__(self, "below", below)
-
-    def admits(self, shorter: Sizes, longer: Sizes) -> Sizes:
-        return shorter >= 0
-
-    def links(self, shorter: int, longer: int) -> tuple[int, int]:
-        return 0, min(self.k * shorter, longer)
-
-    def mass(self, shorter: Sizes, longer: Sizes) -> Sizes:
-        return 1 / np.maximum(np.minimum(float(min(self.k, MANY)) * shorter, longer), 1)
-
-    def construction(self, shorter: Sizes, longer: Sizes) -> tuple[Sizes, Sizes, Sizes]:
-        replicas = np.minimum(min(self.k, MANY), longer)  # more could not be linked
-        return replicas, longer, replicas * shorter
-
-    def advice(self, left: int, right: int) -> str:
-        raise AssertionError("UpTo admits texts of every size")
+def _smaller(a: Sizes, b: Sizes) -> Sizes:
+    return a * (a <= b) + b * (a > b)
 
 
-@dataclass(frozen=True)
-class Exactly:
-    """Exactly `k` links in all, each span in at most one (the paper's exact-k)."""
-
-    k: int
-
-    def __post_init__(self) -> None:
-        whole_k(self)
-
-    def admits(self, shorter: Sizes, longer: Sizes) -> Sizes:
-        return self.k <= shorter
-
-    def links(self, shorter: int, longer: int) -> tuple[int, int]:
-        return self.k, self.k
-
-    def mass(self, shorter: Sizes, longer: Sizes) -> Sizes:
-        return np.full_like(shorter, 1 / self.k, dtype=float)
-
-    def construction(self, shorter: Sizes, longer: Sizes) -> tuple[Sizes, Sizes, Sizes]:
-        k = min(self.k, MANY)
-        return 1, longer - k, shorter - k
-
-    def advice(self, left: int, right: int) -> str:
-        return f"{self} needs {self.k} or more spans on both sides, got {left} and {right}. Use a smaller k. {INSTEAD}"
+def _larger(a: Sizes, b: Sizes) -> Sizes:
+    return a * (a >= b) + b * (a < b)
 
 
-Constraint: TypeAlias = Balanced | OneTo | UpTo | Exactly
-
-
-def named_constraint(text: str, below: float = 0.0) -> Constraint:
-    """The constraint that a word such as exactly:2 names; `below` is that of up-to.
-
-    >>> named_constraint("exactly:2"), named_constraint("up-to:1", below=0.5)
-    (Exactly(k=2), UpTo(k=1, below=0.5))
-    """
-    name, _, number = text.partition(":")
-    if text == "balanced":
-        return Balanced()
-    if name not in ("exactly", "up-to", "one-to") or not number.isdecimal() or len(number) > 100:
-        raise ValueError(f"Constraints are exactly:2, up-to:1, one-to:2 and balanced, got {text!r:.80}.")
-    k = int(number)
-    return Exactly(k) if name == "exactly" else OneTo(k) if name == "one-to" else UpTo(k, below=below)
-
-
-def fitted(constraint: Constraint, left: int, right: int) -> Constraint | None:
-    """The constraint with the largest k, up to its own, that texts of these sizes admit; None if a text has no span.
-
-    >>> fitted(Exactly(4), 2, 7), fitted(OneTo(3), 2, 5), fitted(Exactly(4), 0, 7)
-    (Exactly(k=2), OneTo(k=2), None)
-    """
-    shorter, longer = min(left, right), max(left, right)
-    if constraint.admits(shorter, longer):
-        return constraint
-    if shorter == 0:
-        return None
-    assert isinstance(constraint, OneTo | Exactly)
-    return Exactly(shorter) if isinstance(constraint, Exactly) else OneTo(longer // shorter)
-
-
-def check_constraint(constraint: object, mass: object = None) -> None:
-    """Raises unless this is one of the constraints, and `mass` a pair if it takes masses."""
-    if not isinstance(constraint, Constraint):
-        raise TypeError(f"A constraint is Balanced(), OneTo(k), UpTo(k, below) or Exactly(k), got {constraint!r}.")
-    if mass is not None and not isinstance(constraint, Balanced):
-        raise ValueError(f"Only Balanced() takes masses, got {constraint}, whose links all have the same mass.")
-    if mass is not None and not (isinstance(mass, tuple | list) and len(mass) == 2):
-        raise TypeError(f"mass takes a pair (left, right), got {type(mass).__name__}.")
+def _sorted(left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
+    """The sizes of the shorter and of the longer text."""
+    return _smaller(left, right), _larger(left, right)

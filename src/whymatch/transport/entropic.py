@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from whymatch.transport.batch import Batch, DeviceBatch, largest
-from whymatch.transport.constraints import Constraint, UpTo
+from whymatch.transport.constraints import Constraint
 from whymatch.transport.gradients import DeviceSmooth, Smooth
 from whymatch.transport.kernels.cpu.batches import ROUNDING
 from whymatch.transport.kernels.cpu.scaling import solve_smooth
@@ -68,7 +68,7 @@ def entropic_plans(
     """Runs the iteration on every problem of a batch."""
     count, n, m = batch.cost.shape
     masses = reservoirs(batch, constraint, mass)
-    status = np.where(constraint.admits(batch.shorter, batch.longer), Status.OK, Status.INFEASIBLE)
+    status = np.where(constraint.admits(*batch.sizes.T), Status.OK, Status.INFEASIBLE)
     status[~masses.valid] = Status.INVALID
     plan, placed = np.zeros((2, count, 1 + n, 1 + m))
     epsilon = np.full(count, temperature.epsilon)
@@ -95,10 +95,10 @@ def device_plans(
     costs = batch.values()
     there = device_problem(batch, constraint, temperature, mass, tolerance, max_iterations)
     masses, plan, status = there.masses, there.plan, there.status
-    target = None if isinstance(constraint, UpTo) else masses.target
+    target = None if constraint.thresholded else masses.target
     placed = into_place(plan[:, 1:, 1:], masses.left[:, 1:], masses.right[:, 1:], target, costs < torch.inf)
     placed = placed * masses.share[:, None, None]
-    zero = costs.new_full((), constraint.below).double() if isinstance(constraint, UpTo) else 0.0
+    zero = costs.new_full((), constraint.zero(0.0)).double()
     quarter = ((costs.double() / 4 - zero / 4).masked_fill(placed == 0, 0) * placed).sum(dim=(1, 2))
     limit = largest(costs.dtype)
     beyond = quarter.abs() / (1 + ROUNDING) > limit / 4
@@ -134,7 +134,7 @@ def device_problem(
     wrong = Status.INVALID if mass is not None else Status.INFEASIBLE
     status = torch.where(masses.valid, int(Status.OK), int(wrong))
     epsilon = torch.full_like(masses.share, temperature.epsilon)
-    below = constraint.below if isinstance(constraint, UpTo) else None
+    below = constraint.zero(0.0) if constraint.thresholded else None
     plan, error, iterations = entropic(
         batch.values(), batch.spans(), below, masses.left, masses.right, epsilon, status,
         temperature.relative, tolerance, max_iterations,

@@ -8,16 +8,14 @@ import torch
 from torch import Tensor
 
 from whymatch.transport.batch import Batch, DeviceBatch, as_batch, as_device_batch, check_below
-from whymatch.transport.constraints import MANY, Balanced, Constraint, Exactly, OneTo, UpTo, check_constraint
+from whymatch.transport.constraints import Constraint, check_constraint
 from whymatch.transport.entropic import Temperature, smooth_plans
 from whymatch.transport.gradients import envelope, implicit
 from whymatch.transport.kernels import gpu
-from whymatch.transport.kernels.cpu.batches import EXACTLY, ONE_TO, UP_TO, solve_links, solve_masses
+from whymatch.transport.kernels.cpu.batches import solve_links, solve_masses
 from whymatch.transport.kernels.threads import spread
 from whymatch.transport.masses import device_units, even, given
 from whymatch.transport.solution import Solution, Status
-
-RULES = {OneTo: ONE_TO, UpTo: UP_TO, Exactly: EXACTLY}
 
 
 def solve(
@@ -59,7 +57,7 @@ def on_device(
     from whymatch.transport.kernels.gpu.balanced import optimal_flows
     from whymatch.transport.kernels.gpu.launch import optimal_links
 
-    if isinstance(constraint, Balanced):
+    if constraint.takes_masses:
         spans = batch.spans()
         masses = device_units(batch, mass)
         status = torch.where(spans.amin(dim=1) >= 1, int(Status.OK), int(Status.INFEASIBLE))
@@ -76,16 +74,15 @@ def on_host(
     costs = batch.values()
     plan = np.empty_like(costs)  # the kernels clear it
     value, gap = np.full((2, len(costs)), np.nan)
-    status = np.where(constraint.admits(batch.shorter, batch.longer), Status.OK, Status.INFEASIBLE)
-    if isinstance(constraint, Balanced):
+    status = np.where(constraint.admits(*batch.sizes.T), Status.OK, Status.INFEASIBLE)
+    if constraint.takes_masses:
         masses = even(batch) if mass is None else given(batch, *mass)
         status[~masses.valid] = Status.INVALID
         arrays = [costs, batch.sizes, masses.supply, masses.demand, masses.unit, masses.crumb]
         spread(partial(solve_masses, batch.limit), batch.work, *arrays, plan, value, gap, status)
     else:
-        share = constraint.mass(batch.shorter, batch.longer)
-        rule, k = RULES[type(constraint)], min(constraint.k, MANY)
-        kernel = partial(solve_links, rule, k, batch.below(constraint), batch.limit)
+        share = constraint.mass(*batch.sizes.T)
+        kernel = partial(solve_links, *constraint.rule(), batch.below(constraint), batch.limit)
         spread(kernel, batch.work, costs, batch.sizes, share, plan, value, gap, status)
     return plan, value, gap, status
 

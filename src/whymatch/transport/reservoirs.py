@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from whymatch.transport.batch import Batch, DeviceBatch
-from whymatch.transport.constraints import MANY, Balanced, Constraint, OneTo, UpTo
+from whymatch.transport.constraints import Constraint
 from whymatch.transport.masses import device_masses, one_side, total, weigh
 
 
@@ -31,7 +31,7 @@ def reservoirs(batch: Batch, constraint: Constraint, mass: tuple[Any, Any] | Non
     """The masses under which the transport problem's plans are the constraint's plans."""
     count = len(batch.cost)
     inside = [np.arange(batch.cost.shape[1 + side]) < batch.sizes[:, side, None] for side in (0, 1)]
-    if isinstance(constraint, Balanced):
+    if constraint.takes_masses:
         valid = np.full(count, True)
         if mass is None:
             masses = [spans / np.maximum(batch.sizes[:, side, None], 1) for side, spans in enumerate(inside)]
@@ -41,14 +41,13 @@ def reservoirs(batch: Batch, constraint: Constraint, mass: tuple[Any, Any] | Non
             masses[1] = masses[1] * np.divide(totals[0], totals[1], out=np.ones(count), where=valid)[:, None]
         left, right = (np.pad(spans, ((0, 0), (1, 0))) for spans in masses)
         return Reservoirs(left, right, total(left), np.ones(count), valid)
-    replicas, beside_shorter, beside_longer = constraint.construction(batch.shorter, batch.longer)
-    sides = []
-    for side, spans in enumerate(inside):
-        shorter = batch.sizes[:, side] < batch.sizes[:, 1 - side] + (side == 0)  # the left one where both are equal
-        reservoir = np.maximum(np.where(shorter, beside_shorter, beside_longer), 0)
-        sides.append(np.column_stack([reservoir, spans * np.where(shorter, replicas, 1)[:, None]]).astype(float))
-    share = constraint.mass(batch.shorter, batch.longer)
-    target = np.full(count, -1.0) if isinstance(constraint, UpTo) else 1 / share
+    dummies, replicas = (numbers(*batch.sizes.T) for numbers in (constraint.dummies, constraint.per_span))
+    sides = [
+        np.column_stack([np.maximum(alone, 0), spans * copies[:, None]]).astype(float)
+        for spans, alone, copies in zip(inside, dummies, replicas, strict=True)
+    ]
+    share = constraint.mass(*batch.sizes.T)
+    target = np.full(count, -1.0) if constraint.thresholded else 1 / share
     return Reservoirs(sides[0], sides[1], target, share, np.full(count, True))
 
 
@@ -58,31 +57,20 @@ def device_reservoirs(batch: DeviceBatch, constraint: Constraint, mass: tuple[An
     inside = [
         torch.arange(size, device=spans.device) < spans[:, i, None] for i, size in enumerate(batch.cost.shape[1:])
     ]
-    shorter, longer = spans.amin(dim=1), spans.amax(dim=1)
-    if isinstance(constraint, Balanced):
+    if constraint.takes_masses:
         masses = [there.double() / spans[:, side, None].clamp(min=1) for side, there in enumerate(inside)]
-        fits = shorter >= 1
+        fits = spans.amin(dim=1) >= 1
         if mass is not None:
             masses, totals, fits = device_masses(batch, mass)
             masses[1] = masses[1] * torch.where(fits, totals[0] / totals[1], 1.0)[:, None]
         left, right = (torch.nn.functional.pad(side, (1, 0)) for side in masses)
         return Reservoirs(left, right, left.sum(dim=1), torch.ones_like(left[:, 0]), fits)
-    k = min(constraint.k, MANY)
-    none = torch.zeros_like(longer)
-    if isinstance(constraint, OneTo):
-        replicas, beside, links = none + k, (longer - k * shorter, none), k * shorter
-        fits = (shorter >= 1) & (k <= longer // shorter.clamp(min=1))
-    elif isinstance(constraint, UpTo):
-        replicas, links, fits = longer.clamp(max=k), torch.minimum(k * shorter, longer), shorter >= 0
-        beside = longer, replicas * shorter
-    else:
-        replicas, beside, links, fits = none + 1, (longer - k, shorter - k), none + k, k <= shorter
-    sides = []
-    for side, there in enumerate(inside):
-        is_shorter = spans[:, side] < spans[:, 1 - side] + (side == 0)  # the left one where both are equal
-        reservoir = torch.where(is_shorter, *beside).clamp(min=0)
-        of_spans = there * torch.where(is_shorter, replicas, 1)[:, None]
-        sides.append(torch.cat([reservoir[:, None], of_spans], dim=1).double())
-    links = links.clamp(min=1).double()
-    target = torch.full_like(links, -1.0) if isinstance(constraint, UpTo) else links
-    return Reservoirs(sides[0], sides[1], target, 1 / links, fits)
+    n, m = spans.unbind(dim=1)
+    dummies, replicas = (numbers(n, m) for numbers in (constraint.dummies, constraint.per_span))
+    sides = [
+        torch.cat([alone.clamp(min=0)[:, None], there * copies[:, None]], dim=1).double()
+        for there, alone, copies in zip(inside, dummies, replicas, strict=True)
+    ]
+    links = constraint.full(n, m).double()
+    target = torch.full_like(links, -1.0) if constraint.thresholded else links
+    return Reservoirs(sides[0], sides[1], target, 1 / links, constraint.admits(n, m))

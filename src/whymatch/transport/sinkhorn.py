@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from whymatch.transport.batch import DeviceBatch, as_batch, as_device_batch
-from whymatch.transport.constraints import Constraint, UpTo, check_constraint
+from whymatch.transport.constraints import Constraint, check_constraint
 from whymatch.transport.entropic import EntropicPlans, Temperature, device_plans, entropic_plans
 from whymatch.transport.exact import on_device as exact_plans
 from whymatch.transport.exact import solve
@@ -79,8 +79,9 @@ def finish(batch: Any, constraint: Constraint, strict: bool | None, done: Entrop
         kind = DeviceSmooth if isinstance(batch, DeviceBatch) else Smooth
         smooth = kind(done.plan, done.epsilon, done.share)
         plan = implicit(costs, plan, lambda: smooth)
-        below = constraint.below if isinstance(constraint, UpTo) else 0.0
-        sums = ((costs / 4 - below / 4).masked_fill(plan == 0, 0) * plan).sum(dim=(-2, -1))  # a quarter cannot overflow
+        sums = ((costs / 4 - constraint.zero(0.0) / 4).masked_fill(plan == 0, 0) * plan).sum(
+            dim=(-2, -1)
+        )  # a quarter cannot overflow
         total = total + 4 * (sums - sums.detach())
     return Entropic(plan, total, error, iterations, status)
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from whymatch.transport.batch import as_batch
-from whymatch.transport.constraints import Constraint, UpTo
+from whymatch.transport.constraints import Constraint
 from whymatch.transport.reservoirs import reservoirs
 
 
@@ -20,10 +20,8 @@ def unrolled(
     batch = as_batch(cost)
     masses = reservoirs(batch, constraint)
     left, right = (torch.from_numpy(side).to(batch.cost) for side in (masses.left, masses.right))
-    meets = isinstance(constraint, UpTo)
-    costs = batch.cost - constraint.below if isinstance(constraint, UpTo) else batch.cost
-    costs = torch.nn.functional.pad(costs, (1, 0, 1, 0))
-    if not meets:
+    costs = torch.nn.functional.pad(batch.cost - constraint.zero(0.0), (1, 0, 1, 0))
+    if not constraint.thresholded:
         costs[:, 0, 0] = torch.inf
     top, side = int(left[0, 0] == 0), int(right[0, 0] == 0)  # leave out a reservoir without mass: its logarithm is -inf
     costs, left, right = costs[:, top:, side:], left[:, top:], right[:, side:]

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from whymatch.transport.constraints import EXACTLY, UP_TO
 from whymatch.transport.kernels.cpu.flows import GIVEN_UP, IMPOSSIBLE, Flow, transport
 from whymatch.transport.kernels.cpu.links import assign, no_links, one_more_link
 from whymatch.transport.kernels.cpu.simplex import simplex
@@ -32,7 +33,6 @@ Costs: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 OK, INVALID, INFEASIBLE = int(Status.OK), int(Status.INVALID), int(Status.INFEASIBLE)
 OUT_OF_RANGE = int(Status.OUT_OF_RANGE)
-ONE_TO, UP_TO, EXACTLY = 0, 1, 2
 PATIENCE = 2  # searches for each span, before the simplex method takes over from shortest paths
 HUGE = 1e290  # larger costs are scaled down first, so that sums of them stay finite
 FOR_LINKS = 2.0**-32  # by this where sums run over spans

@@ -8,6 +8,7 @@ that single precision has rounded still give a bound that holds.
 import triton
 import triton.language as tl
 
+from whymatch.transport import constraints
 from whymatch.transport.kernels.gpu.links import assign, cheapest, one_more_link
 from whymatch.transport.kernels.gpu.steps import at, in_range, least, measure, one_row
 from whymatch.transport.solution import Status
@@ -16,7 +17,7 @@ OK = tl.constexpr(int(Status.OK))
 INVALID = tl.constexpr(int(Status.INVALID))
 INFEASIBLE = tl.constexpr(int(Status.INFEASIBLE))
 OUT_OF_RANGE = tl.constexpr(int(Status.OUT_OF_RANGE))
-ONE_TO, UP_TO, EXACTLY = tl.constexpr(0), tl.constexpr(1), tl.constexpr(2)
+ONE_TO, UP_TO, EXACTLY = (tl.constexpr(rule) for rule in (constraints.ONE_TO, constraints.UP_TO, constraints.EXACTLY))
 
 
 @triton.jit

@@ -8,13 +8,12 @@ import triton.language as tl
 from torch import Tensor
 
 from whymatch.transport.batch import largest
-from whymatch.transport.constraints import Exactly, OneTo, UpTo
+from whymatch.transport.constraints import Constraint
 from whymatch.transport.kernels.gpu import device_of
-from whymatch.transport.kernels.gpu.batches import EXACTLY, ONE_TO, UP_TO, solve_links, solve_path
+from whymatch.transport.kernels.gpu.batches import solve_links, solve_path
 from whymatch.transport.kernels.gpu.steps import AT_ONCE, SMALLEST
 from whymatch.transport.solution import Status
 
-RULES = {OneTo: ONE_TO.value, UpTo: UP_TO.value, Exactly: EXACTLY.value}
 ENOUGH = 2**20  # a k above this is as good as this
 WARPS = {32: 1, 64: 1, 128: 1, 256: 4}  # for vectors of each length (benchmarks.gpu warps): several have to wait
 
@@ -46,21 +45,20 @@ def shape(cost: Tensor, sizes: Tensor | None) -> dict[str, Any]:
     }
 
 
-def optimal_links(
-    cost: Tensor, constraint: OneTo | UpTo | Exactly, sizes: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def optimal_links(cost: Tensor, constraint: Constraint, sizes: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Plans, objectives, gaps and statuses for contiguous costs (batch, n, m) with sizes on the same device."""
     count, n, m = cost.shape
     plan = torch.empty_like(cost)
     value = torch.empty(count, dtype=working_type(cost), device=cost.device)
     gap = torch.empty_like(value)  # on its own: where an address starts is part of what a kernel is compiled for
     status = torch.empty(count, dtype=torch.int64, device=cost.device)
-    limit = cost.new_full((1,), constraint.below) if isinstance(constraint, UpTo) else cost
+    rule, k = constraint.rule()
+    limit = cost.new_full((1,), constraint.zero(0.0)) if constraint.thresholded else cost
     if count:
         with device_of(cost):
             solve_links[(count,)](
-                cost, cost if sizes is None else sizes, limit, plan, value, gap, status, min(constraint.k, ENOUGH),
-                n, m, RULE=RULES[type(constraint)], **shape(cost, sizes),
+                cost, cost if sizes is None else sizes, limit, plan, value, gap, status, min(k, ENOUGH),
+                n, m, RULE=rule, **shape(cost, sizes),
             )  # fmt: skip
     return plan, value.to(cost.dtype), gap.to(cost.dtype), status
 
