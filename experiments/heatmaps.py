@@ -12,7 +12,7 @@ from whymatch.show.terminal import table as as_table
 from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
 from whymatch.transport.entropic import Temperature
 from whymatch.transport.exact import solve
-from whymatch.transport.sinkhorn import sinkhorn
+from whymatch.transport.entropic import sinkhorn
 
 
 def synthetic_cost(left: int = 30, right: int = 20, seed: int = 0) -> Tensor:
