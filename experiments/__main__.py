@@ -118,10 +118,10 @@ def table(options: argparse.Namespace) -> None:
     """Runs the rows of a table that are not on disk yet."""
     from experiments.running import run_table
     from experiments.tables import read_table
-    from whymatch.cli.watching import training
+    from whymatch.cli.console import training_progress
 
     data, chosen = prepared(options), read_table(FOLDER / f"{options.what}.toml")
-    with training() as watch:
+    with training_progress() as watch:
         done = run_table(
             chosen, data, RESULTS, seeds=options.seeds, only=options.rows, again=options.again, watch=watch
         )

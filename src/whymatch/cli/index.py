@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whymatch.cli.complaints import complain
+from whymatch.cli.console import complain
 
 if TYPE_CHECKING:
     from whymatch.matching.aligner import Aligner
@@ -54,12 +54,12 @@ def run(settings: argparse.Namespace) -> int:
     index = Index.create(settings.out, matcher(settings.model))
     index.aligner.limit = settings.limit
 
-    from whymatch.cli.watching import bar
+    from whymatch.cli.console import progress_bar
 
     if settings.ray is not None:
         report = on_ray(settings, index, corpus)
         return told(report, index, settings.out)
-    with bar("indexing", size, "speed") as update:
+    with progress_bar("indexing", size, "speed") as update:
 
         def show(place: "Place", report: "Report") -> None:
             update(place.read, speed=f"{report.rate:.1f} documents/s")
@@ -78,12 +78,12 @@ def advice(settings: argparse.Namespace) -> str:
 
 def on_ray(settings: argparse.Namespace, index: "Index", corpus: "Corpus") -> "Report":
     """The same by workers of a cluster."""
-    from whymatch.cli.watching import bar
+    from whymatch.cli.console import progress_bar
     from whymatch.search.spreading import build_on_ray
 
     if settings.prune:
         raise ValueError("--prune does not go with --ray: run it once more without.")
-    with bar("indexing", None, "speed") as update:
+    with progress_bar("indexing", None, "speed") as update:
 
         def show(done: int, rows: int, report: "Report") -> None:
             update(done, total=rows, speed=f"{done / max(report.seconds, 1e-9):.1f} documents/s")
