@@ -9,7 +9,7 @@ demo: .venv/ready  ## why two forum posts match, in the terminal and as why.html
 	$(BIN)/whymatch align examples/question.txt examples/duplicate.txt --html why.html
 
 test: .venv/ready  ## the whole test suite
-	$(BIN)/pytest -n auto --dist loadgroup -rs
+	$(BIN)/pytest -n auto -rs
 
 check: .venv/ready  ## style and types
 	$(BIN)/ruff check

@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Sequence
 
-from torch import Tensor
+import numpy as np
 
 import whymatch as wm
 from whymatch.show.terminal import table
@@ -28,7 +28,7 @@ class Timed:
         self.encoder, self.seconds = encoder, 0.0
         self.name, self.contextual = encoder.name, encoder.contextual
 
-    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[wm.Span]]) -> list[Tensor]:
+    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[wm.Span]]) -> list[np.ndarray]:
         started = time.perf_counter()
         vectors = self.encoder.encode(texts, spans)
         self.seconds += time.perf_counter() - started

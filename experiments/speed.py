@@ -13,15 +13,16 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
-from experiments.records import keep, origin, slug
+from experiments.records import slug, write_run
 from whymatch.learning.losses import contrastive
-from whymatch.matching.model import Learner, Matcher
+from whymatch.matching.model import Matcher
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.document import Document, joined
 from whymatch.text.encoders.precomputed import Precomputed
 from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.recurrent import RecurrentEncoder
+from whymatch.text.encoders.trainable import TrainableEncoder
 from whymatch.text.vectors import WordVectors
 from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
 
@@ -95,7 +96,7 @@ def word_vectors() -> WordVectors:
     return WordVectors("random", {f"w{i}": i for i in range(WORDS)}, torch.randn(WORDS, WIDE, generator=chance))
 
 
-def encoder(kind: str, batches: Sequence[Pairs]) -> Learner:
+def encoder(kind: str, batches: Sequence[Pairs]) -> TrainableEncoder:
     """An encoder of its own for every model, with the same vectors."""
     if kind == "bi-SRU":
         return RecurrentEncoder(word_vectors())
@@ -104,7 +105,7 @@ def encoder(kind: str, batches: Sequence[Pairs]) -> Learner:
     return Projected(Precomputed(dict(zip(pieces, vectors, strict=True)), "random"), FROZEN)
 
 
-def ranking(learner: Learner, rule: Rule) -> tuple[Ranker, Loss]:
+def ranking(learner: TrainableEncoder, rule: Rule) -> tuple[Ranker, Loss]:
     """A ranker with the hinge between the first and the second of every two pairs."""
     model = Ranker(learner, rule).to(device())
 
@@ -176,7 +177,7 @@ def run_speed(
         for row, results in found.items():
             record: dict[str, Any] = {"table": "speed", "row": row, "seed": 0, "encoder": kind, "pairs": pairs}
             record |= {"rounds": turns, "results": results, "seconds": round(seconds, 1)}
-            keep(folder / f"{on}-{slug(kind)}-{slug(row)}-0.json", record)
+            write_run(folder / f"{on}-{slug(kind)}-{slug(row)}-0.json", record)
             times, to = results["training step, s"], results["training step to attention"]
             looks, of = results["prediction of a pair, s"], results["prediction to attention"]
             line(f"  {row}: step {1e3 * times:.1f} ms ({to:.2f}×), prediction {1e3 * looks:.2f} ms a pair ({of:.2f}×)")
@@ -203,4 +204,4 @@ def section(runs: Sequence[dict[str, Any]]) -> str:
             lines += [f"| **{row}** | {one['parameters'] / 1e6:.2f}M | {step:.1f} | {to:.2f} | {look:.3f} | {of:.2f} |"]
             lines += [PAPER[row]] if row in PAPER and kind == "bi-SRU" else []
         lines += [""]
-    return "\n".join([*lines, origin("speed", runs), ""])
+    return "\n".join(lines).rstrip()

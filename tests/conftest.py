@@ -6,9 +6,14 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import hypothesis
 import pytest
+
+# One thread a process, of those that tests start too: threads that lose their cores to others spin while they wait.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import torch
 
 if not torch.cuda.is_available():
@@ -16,9 +21,15 @@ if not torch.cuda.is_available():
 
 import whymatch
 
-torch.set_num_threads(1)  # processes that take each other's cores are many times slower
+torch.set_num_threads(1)
 
 SPOKEN = ["the", "a", "cat", "dog", "sat", "on", "mat", "and", "ran", "away", "it", "is", "cold", "today", "very"]
+
+TOGETHER = {  # files and folders whose tests share what takes long to start
+    "tests/serve": "a server",
+    "tests/search/test_scale.py": "Ray",
+    "tests/cli/test_score.py": "Ray",
+}
 
 hypothesis.settings.register_profile("whymatch", deadline=None, print_blob=True, derandomize=True)
 hypothesis.settings.load_profile("whymatch")
@@ -53,11 +64,21 @@ def no_full_collections() -> Iterator[None]:
         yield
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps the tests of a file in one process, so that what they share is made once; a mark may group more files."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keeps the tests of a file in one process, so that what they share is made once; TOGETHER groups more files.
+
+    xdist's marks for groups would do, but they have no effect with pytest 9.2: xdist 3.8 writes them to a name that
+    is no longer read.
+    """
+    from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
+
+    class Scheduling(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return TOGETHER.get(file) or TOGETHER.get(file.rpartition("/")[0]) or file
+
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="session")

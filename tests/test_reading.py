@@ -1,5 +1,6 @@
 """Laws of `whymatch.reading`: what is written is read, every bad line is named, and no good line is lost."""
 
+import csv
 import gzip
 import io
 import json
@@ -13,10 +14,12 @@ from hypothesis import strategies as st
 from whymatch.reading import (
     JsonObject,
     byte_lines,
+    ending,
     find_file,
     json_lines,
     opened,
     read_json_lines,
+    read_rows,
     tab_fields,
     write_json_lines,
 )
@@ -165,3 +168,47 @@ def test_fields_between_tabs_are_counted(tmp_path: Path) -> None:
     assert [*tab_fields(file, 2, 3)] == [(1, ["a", "b"]), (3, ["c", "d", "e"])]
     with pytest.raises(ValueError, match=r"rows\.tsv, line 3: a row has 2 fields between tabs, this one has 3"):
         [*tab_fields(file, 2)]
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
+FORMATS = [".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".tsv", ".parquet"]
+
+
+def write_table(file: Path, rows: list[tuple[str, str]]) -> None:
+    if file.suffix == ".parquet":
+        pa = pytest.importorskip("pyarrow")
+        columns = {name: pa.array([row[place] for row in rows], pa.string()) for place, name in enumerate(("a", "b"))}
+        pytest.importorskip("pyarrow.parquet").write_table(pa.table(columns), file)
+        return
+    if ending(file) == ".jsonl":
+        text = "".join(json.dumps({"a": a, "b": b}) + "\n" for a, b in rows)
+    else:
+        lines = io.StringIO()
+        csv.writer(lines, delimiter="\t" if ending(file) == ".tsv" else ",").writerows([("a", "b"), *rows])
+        text = lines.getvalue()
+    file.write_bytes(gzip.compress(text.encode()) if file.suffix == ".gz" else text.encode())
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(rows=st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=6))
+def test_every_format_has_the_same_rows(
+    name: str, rows: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = tmp_path_factory.mktemp("rows") / f"rows{name}"
+    write_table(file, rows)
+    found = [*read_rows(file, ("a", "b"))]
+    assert [row.values for row in found] == [{"a": a, "b": b} for a, b in rows]
+    first = 2 if ending(file) in (".csv", ".tsv") else 1
+    assert [row.number for row in found] == [*range(first, first + len(rows))]
+    assert found[-1].bytes_read == pytest.approx(file.stat().st_size, abs=1)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_table_without_a_required_column_is_refused(tmp_path: Path, name: str) -> None:
+    file = tmp_path / f"rows{name}"
+    write_table(file, [("x", "y")])
+    if ending(file) == ".jsonl":  # which has no columns: each row is its own
+        assert [row.values for row in read_rows(file, ("a", "c"))] == [{"a": "x", "b": "y"}]
+    else:
+        with pytest.raises(ValueError, match="has no column 'c', only a, b"):
+            [*read_rows(file, ("a", "c"))]

@@ -1,19 +1,24 @@
-"""Files read line by line, plain or gzipped, as text, fields or JSON; errors name the file and the line."""
+"""Files read row by row, plain or gzipped: text, JSON lines, CSV and Parquet; errors name the file and the line."""
 
 import codecs
+import csv
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
+from typing import Any, BinaryIO, NamedTuple, TypeAlias, TypeVar, cast
 
 from whymatch.files import whole_file
 
 MEGABYTE = 10**6
+JSON_ENDINGS = (".jsonl", ".ndjson", ".json")
+TABLE_ENDINGS = (".csv", ".tsv", ".parquet")
+MAX_ROW_BYTES = 16 * MEGABYTE
 JsonObject: TypeAlias = dict[str, Any]
 Record = TypeVar("Record")
+_CUT = "\ud800"  # marks a line that was cut off: no decoded text holds half a surrogate pair
 _BAD_ROW = (KeyError, TypeError, AttributeError, ValueError, OSError, RecursionError)
 
 
@@ -38,7 +43,7 @@ def opened(file: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def errors_at(file: Path, number: int, row: Iterable[str] = ()) -> Iterator[None]:
+def errors_at(file: Path, number: int | None, row: Iterable[str] = ()) -> Iterator[None]:
     """Raises what goes wrong with a row again, as a ValueError with its file and line.
 
     A missing key is reported beside the keys that `row` has.
@@ -171,3 +176,111 @@ def write_json_lines(file: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Writes one object per line, the whole file or nothing of it."""
     with whole_file(file) as draft, draft.open("w", encoding="utf-8", newline="\n") as out:
         out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+class FileRow(NamedTuple):
+    """A row of a file, with its line, or its number in a Parquet file; None where the file as a whole is bad."""
+
+    number: int | None
+    values: JsonObject | ValueError
+    """Values by column, or what is wrong with the row."""
+    bytes_read: int
+    """How much of the file was read to get here, of its compressed bytes where it is compressed."""
+
+
+def ending(file: Path) -> str:
+    """The ending of a file's name, without .gz after it."""
+    return Path(file.stem).suffix if file.suffix == ".gz" else file.suffix
+
+
+def read_rows(
+    file: Path,
+    required: Sequence[str] = (),
+    optional: Sequence[str] = (),
+    *,
+    encoding: str = "utf-8",
+    max_bytes: int = MAX_ROW_BYTES,
+) -> Iterator[FileRow]:
+    """The rows of a file that ends in one of `JSON_ENDINGS` or `TABLE_ENDINGS`, good ones and bad ones.
+
+    Of a Parquet file, only the required and the optional columns are read. A row has at most `max_bytes`; JSON may have
+    twice as many, since escapes take room.
+
+    Raises:
+        ValueError: if a table has no column of a required name.
+    """
+    if ending(file) in JSON_ENDINGS:
+        keys = " and ".join(f'"{name}"' for name in required) or "names and values"
+        with opened(file) as data:
+            for number, values in json_lines(data, encoding=encoding, max_bytes=2 * max_bytes, keys=keys):
+                yield FileRow(number, values, _position(data))
+    elif ending(file) == ".parquet":
+        yield from _parquet_rows(file, required, optional)
+    else:
+        yield from _table_rows(file, required, encoding, max_bytes)
+
+
+def _table_rows(file: Path, required: Sequence[str], encoding: str, max_bytes: int) -> Iterator[FileRow]:
+    csv.field_size_limit(max_bytes)
+    with opened(file) as data:
+        lines = (_marked_text(line, encoding, max_bytes) for line in byte_lines(data, max_bytes))
+        rows = csv.reader(lines, delimiter="\t" if ending(file) == ".tsv" else ",", strict=True)
+        header: list[str] | None = None
+        while True:
+            number = rows.line_num + 1
+            try:
+                values = next(rows, None)
+            except csv.Error as error:
+                yield FileRow(number, ValueError(f"this is not CSV: {error}."), _position(data))
+                continue
+            if values is None:
+                return
+            if header is None:
+                header = [name.removeprefix("\ufeff") for name in values]
+                _check_columns(file, header, required)
+            elif values:
+                yield FileRow(number, _named_fields(header, values, encoding, max_bytes), _position(data))
+
+
+def _marked_text(line: bytes, encoding: str, max_bytes: int) -> str:
+    """A line with marks for what is no text in it, and for an end that was cut off."""
+    return line.decode(encoding, errors="surrogateescape") + (_CUT if len(line) > max_bytes else "")
+
+
+def _named_fields(header: list[str], values: list[str], encoding: str, max_bytes: int) -> JsonObject | ValueError:
+    if values[-1].endswith(_CUT):
+        return ValueError(f"the line is longer than {max_bytes / MEGABYTE:g} MB. Cut its texts, or raise the limit.")
+    if len(values) != len(header):
+        return ValueError(f"a row has {len(header)} fields, this one has {len(values)}.")
+    if any("\udc80" <= character <= "\udcff" for value in values for character in value):
+        return ValueError(f"the row is not {encoding}. Convert it to UTF-8, or name its encoding.")
+    return dict(zip(header, values, strict=True))
+
+
+def _parquet_rows(file: Path, required: Sequence[str], optional: Sequence[str]) -> Iterator[FileRow]:
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        table = ParquetFile(file)
+        names = table.schema_arrow.names
+        _check_columns(file, names, required)
+        number, size, total = 0, file.stat().st_size, max(1, table.metadata.num_rows)
+        columns = [name for name in (*required, *optional) if name in names]
+        for batch in table.iter_batches(batch_size=256, columns=columns):
+            for values in batch.to_pylist():
+                number += 1
+                yield FileRow(number, values, size * number // total)
+    except (ArrowException, OSError) as error:
+        yield FileRow(None, ValueError(f"this is not Parquet, or damaged: {error}"), 0)
+
+
+def _check_columns(file: Path, names: Sequence[str], required: Sequence[str]) -> None:
+    missing = [name for name in required if name not in names]
+    if missing:
+        raise ValueError(f"{file} has no column {missing[0]!r}, only {', '.join(names)}. Name the columns to read.")
+
+
+def _position(data: BinaryIO) -> int:
+    inner = getattr(data, "fileobj", None)  # the compressed file
+    return int((inner or data).tell())

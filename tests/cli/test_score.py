@@ -15,7 +15,6 @@ from whymatch.text.encoders import models
 
 pytestmark = [
     pytest.mark.skipif(find_spec(models.BUNDLE) is None, reason=f"{models.BUNDLE} is not installed"),
-    pytest.mark.xdist_group("ray"),
     pytest.mark.filterwarnings("ignore:::ray", "ignore:lancedb fork support"),
 ]
 PAIRS = [("A cat slept. It rained.", "It was raining. A cat was asleep."), ("Wine is red.", "The kernel panics.")]

@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
-from torch import Tensor
 
 from whymatch.cli import main
 from whymatch.files import held
@@ -262,7 +262,9 @@ def test_vectors_from_before_an_interrupt_are_kept_and_the_message_says_how_to_g
     monkeypatch.setattr("whymatch.learning.train.TEXTS_PER_BATCH", 2)
     encode, batches = SentenceEncoder.encode, list[list[str]]()
 
-    def interrupted(encoder: SentenceEncoder, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+    def interrupted(
+        encoder: SentenceEncoder, texts: Sequence[str], spans: Sequence[Sequence[Span]]
+    ) -> list[np.ndarray]:
         if len(batches) == 2:
             raise KeyboardInterrupt
         batches.append([*texts])

@@ -17,9 +17,9 @@ from whymatch.learning.card import write_card
 from whymatch.learning.evaluate import choose_thresholds, classify_score, evaluate
 from whymatch.learning.train import Watch, tune
 from whymatch.matching.classifier import Prediction
-from whymatch.matching.model import Learner
 from whymatch.matching.rules import Rule
 from whymatch.text.document import Document
+from whymatch.text.encoders.trainable import TrainableEncoder
 from whymatch.text.vectors import WordVectors
 
 TASKS, VECTORS = planted(24, seed=8)
@@ -205,7 +205,7 @@ WORDS = WordVectors("toy.vec", {"the": 0, "cat": 1}, torch.randn(2, 5, generator
     ],
     ids=["precomputed", "alone", "in context", "precomputed in context"],
 )
-def test_the_card_says_where_vectors_hold_more_than_their_span(encoder: Learner, tmp_path: Path) -> None:
+def test_the_card_says_where_vectors_hold_more_than_their_span(encoder: TrainableEncoder, tmp_path: Path) -> None:
     wm.Ranker(encoder, wm.Exactly(1)).save_pretrained(tmp_path)
     write_card(tmp_path, {"MAP": {"mean": 0.5, "low": 0.25, "high": 0.75}}, "data/toy", "val")
     card = (tmp_path / "README.md").read_text()

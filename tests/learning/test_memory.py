@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import torch
+import numpy as np
 
 from tests.text.encoders.test_projected import Counted
 from whymatch.learning.memory import Memory
@@ -15,7 +15,7 @@ from whymatch.text.spans import words
 BUNDLED = Settings("classify", "data")
 
 
-def encoded(memory: Memory, settings: Settings, text: str) -> tuple[torch.Tensor, list[str]]:
+def encoded(memory: Memory, settings: Settings, text: str) -> tuple[np.ndarray, list[str]]:
     """The vectors of a text by a new encoder, and what it was asked for."""
     counted = Counted()
     encoder = Projected(counted, 3)
@@ -33,7 +33,7 @@ def test_processes_side_by_side_lose_nothing_of_each_other(tmp_path: Path) -> No
     for text in ("a b", "c d", "e", "f"):
         vectors, asked = encoded(later, BUNDLED, text)
         assert not asked
-        assert torch.equal(vectors, encoded(Memory(), BUNDLED, text)[0])
+        assert np.array_equal(vectors, encoded(Memory(), BUNDLED, text)[0])
 
 
 def test_vectors_of_a_model_whose_files_have_changed_are_not_used(tmp_path: Path) -> None:

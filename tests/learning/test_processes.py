@@ -23,6 +23,7 @@ from whymatch.learning.fit import Fitting, Schedule
 from whymatch.learning.processes import Processes
 from whymatch.learning.sections import LossSettings
 from whymatch.learning.tasks import drawn, rank_loss
+from whymatch.text.encoders.projected import Projected
 
 ROOT = Path(__file__).parents[2]
 SCHEDULES = {
@@ -77,7 +78,8 @@ def interrupted(folder: Path, kill_at: int) -> None:
     """A run with dropout, in which the second process is killed at a step."""
     tasks, encoder = planted(30, seed=6)
     model, processes = ranker(encoder), Processes()
-    model.encoder.dropout.p = 0.2  # type: ignore[attr-defined]
+    assert isinstance(model.encoder, Projected)
+    model.encoder.dropout.p = 0.2
 
     def loss(some: Sequence[Planted]) -> torch.Tensor:
         if run.step == kill_at and processes.rank == 1:

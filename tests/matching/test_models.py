@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -170,13 +171,17 @@ def test_what_cannot_be_trained_or_written_is_said(tmp_path: Path) -> None:
 def test_the_links_that_are_shown_are_those_that_were_used() -> None:
     tied = wm.Precomputed({name: [1.0 + i % 3, 0.0, 0.1 * (i % 3)] for i, name in enumerate(NAMES)})
     torch.manual_seed(0)
-    model = wm.Classifier(wm.Projected(tied, 3), TWO_LINKS, ["no", "yes"], split="line").eval()
+    encoder = wm.Projected(tied, 3)
+    model = wm.Classifier(encoder, TWO_LINKS, ["no", "yes"], split="line").eval()
     for prediction, (left, right) in zip(model.predict(PAIRS), PAIRS, strict=True):
         assert prediction.alignment is not None
         weights = torch.zeros(1, len(left), len(right))
         for link in prediction.alignment.links:
             weights[(0, *link.at)] = link.mass
-        x, y = (torch.stack([model.encoder.map(tied.vectors[name]) for name in side])[None] for side in (left, right))  # type: ignore[attr-defined]
+        x, y = (
+            encoder.map(torch.from_numpy(np.stack([tied.vectors[name] for name in side])))[None]
+            for side in (left, right)
+        )
         expected = model.head(x, y, weights).softmax(dim=1)[0].tolist()
         assert list(prediction.probabilities.values()) == pytest.approx(expected)
 

@@ -89,12 +89,13 @@ def test_a_model_forgets_the_texts_that_it_has_seen() -> None:
     assert model.rarity is not None
     assert model.rarity.known
     assert model.rarity.listed
-    assert [*model.encoder.known]  # type: ignore[attr-defined]
+    assert isinstance(model.encoder, wm.Projected)
+    assert [*model.encoder.known]
     model.forget()
     assert not model.rarity.known
     assert not model.rarity.listed
     assert not model.rarity.numbers
-    assert not [*model.encoder.known]  # type: ignore[attr-defined]
+    assert not [*model.encoder.known]
     assert [one.probabilities for one in model.predict(PAIRS)] == [one.probabilities for one in before]
 
 

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from whymatch.matching.aligner import Aligner
 from whymatch.text.spans import Span, words
@@ -28,9 +26,9 @@ class WordSums:
     def __init__(self, salt: str = "") -> None:
         self.salt = salt
 
-    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
         return [
-            torch.tensor(np.stack([self.of(text[start:end]) for start, end in some])) if some else torch.zeros(0, SIZE)
+            np.array([self.of(text[start:end]) for start, end in some], np.float32).reshape(-1, SIZE)
             for text, some in zip(texts, spans, strict=True)
         ]
 

@@ -27,7 +27,6 @@ from whymatch.search.spreading import build_on_ray
 from whymatch.transport.constraints import Exactly
 
 pytestmark = [
-    pytest.mark.xdist_group("ray"),
     pytest.mark.filterwarnings("ignore:::ray", "ignore:lancedb fork support"),  # of Ray to itself
 ]
 
@@ -109,7 +108,8 @@ def test_another_training_is_another_matcher() -> None:
     def ranker(seed: int) -> wm.Ranker:
         model = wm.Ranker(wm.Projected(aligner().encoder, SIZE), Exactly(1), split="line")
         torch.manual_seed(seed)
-        torch.nn.init.normal_(model.encoder.map.weight)  # type: ignore[attr-defined]
+        assert isinstance(model.encoder, wm.Projected)
+        torch.nn.init.normal_(model.encoder.map.weight)
         return model
 
     assert fingerprint(ranker(0)) == fingerprint(ranker(0))

@@ -5,6 +5,7 @@ from runpy import run_path
 
 import numpy as np
 import pytest
+import torch
 
 import whymatch as wm
 from tests.search.encoding import WordSums, aligner, post, posts
@@ -50,11 +51,11 @@ def test_quick_scores_are_those_of_alignments(constraint: Constraint, kind: str)
     texts = [document(post(number, 1 + number % 5), used.split) for number in range(12)]
     vectors = used.encoder.encode([text.text for text in texts], [text.spans for text in texts])
     entries = [
-        Entry(str(number), text.text, np.array(text.spans), some.numpy())
+        Entry(str(number), text.text, np.array(text.spans), some)
         for number, (text, some) in enumerate(zip(texts, vectors, strict=True))
     ]
     (own,) = used.encoder.encode([query.text], [query.spans])
-    quick = scores(used, Encoded(query, own), entries, constraint)
+    quick = scores(used, Encoded(query, torch.from_numpy(own)), entries, constraint)
     slow = [why.score for why in used.align_many([(query, text) for text in texts], constraint, clip=True)]
     assert quick == pytest.approx(slow, abs=1e-9)
 

@@ -1,7 +1,5 @@
 """e-SNLI's official CSV files, with the words that people marked, and SNLI's labels alone."""
 
-import csv
-import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from whymatch.datasets.records import Pair
-from whymatch.reading import errors_at, opened, tab_fields
+from whymatch.reading import errors_at, read_rows, tab_fields
 from whymatch.text.document import document
 from whymatch.text.spans import Span, Splitter, words
 
@@ -97,19 +95,12 @@ def between_stars(marked: str, plain: str) -> Marks:
 
 def read_esnli(file: Path) -> Iterator[Marked]:
     """The rows of an official file: gold_label, Sentence1, Sentence2, and Sentence*_marked_* of one to three people."""
-    with opened(file) as data:
-        table = csv.DictReader(io.TextIOWrapper(data, encoding="utf-8-sig", newline=""), strict=True)
-        while True:
-            with errors_at(file, table.line_num + 1):
-                try:
-                    row = next(table, None)
-                except csv.Error as error:
-                    raise ValueError(f"this is not CSV: {error}.") from None
-            if row is None:
-                return
-            with errors_at(file, table.line_num):
-                read = esnli_row(row, f"{file.name.split('.')[0]}:{table.line_num}")
-            yield read
+    for number, row, _ in read_rows(file):
+        with errors_at(file, number):
+            if isinstance(row, ValueError):
+                raise row
+            read = esnli_row(row, f"{file.name.split('.')[0]}:{number}")
+        yield read
 
 
 def esnli_row(row: dict[str, str], name: str) -> Marked:
@@ -119,8 +110,8 @@ def esnli_row(row: dict[str, str], name: str) -> Marked:
     for side, plain in ((1, left), (2, right)):
         columns = [f"Sentence{side}_marked_{number}" for number in (1, 2, 3)]
         marks.append(tuple(highlights(row[column], plain) for column in columns if row.get(column)))
-    if None in row or not marks[0] or len(marks[0]) != len(marks[1]):
-        raise ValueError("a row has the columns of its header, and as many marked first as marked second sentences.")
+    if not marks[0] or len(marks[0]) != len(marks[1]):
+        raise ValueError("a row has as many marked first as marked second sentences, and one or more of each.")
     return Marked(row.get("pairID") or name, left, right, known(row["gold_label"]), *marks)
 
 

@@ -15,7 +15,7 @@ from whymatch.learning.batches import Size, batches, pieces
 from whymatch.learning.checkpoint import load_checkpoint, save_checkpoint
 from whymatch.learning.journal import Journal
 from whymatch.learning.processes import Processes
-from whymatch.text.encoders.learning import Learning
+from whymatch.text.encoders.trainable import TrainableEncoder
 
 Item = TypeVar("Item")
 NOTED = 20  # steps from one loss in the journal to the next
@@ -129,7 +129,7 @@ class Fitting(Generic[Item]):
         known = {
             id(weight)
             for part in self.model.modules()
-            if isinstance(part, Learning) and part.tuned
+            if isinstance(part, TrainableEncoder) and part.tuned
             for weight in part.parameters()
         }
         new, old = ([w for w in self.learned if (id(w) in known) is wanted] for wanted in (False, True))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -11,12 +12,13 @@ from whymatch.matching.alignment import Alignment
 from whymatch.matching.costs import Cost, cosine_distance
 from whymatch.matching.encoding import encode_pairs
 from whymatch.matching.head import Head
-from whymatch.matching.model import Learner, Matched, Matcher, padded
+from whymatch.matching.model import Matched, Matcher, padded
 from whymatch.matching.rarity import Rarity
 from whymatch.matching.reader import Reader
 from whymatch.matching.refinement import Refinement
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import Document, document
+from whymatch.text.encoders.trainable import TrainableEncoder
 from whymatch.text.spans import Span
 from whymatch.transport.constraints import Constraint
 
@@ -42,7 +44,7 @@ class Classifier(Matcher):
 
     def __init__(
         self,
-        encoder: Learner,
+        encoder: TrainableEncoder,
         rule: Rule | Constraint,
         labels: Sequence[str],
         cost: Cost = cosine_distance,
@@ -117,7 +119,7 @@ class Classifier(Matcher):
         ]
 
 
-def check_reader(reader: Reader, encoder: Learner, rule: Rule) -> None:
+def check_reader(reader: Reader, encoder: TrainableEncoder, rule: Rule) -> None:
     """Raises where there are no links to read, or where labels could move them."""
     if not isinstance(rule, Transport) or rule.soft or rule.unrolled is not None:
         raise ValueError(f"A reader reads what is linked: it goes with a constraint and a hard plan, got {rule}.")
@@ -130,7 +132,7 @@ class Once:
 
     jointly = True  # whatever the encoder: they are known by pair
 
-    def __init__(self, encoder: Learner, pairs: Sequence[tuple[Document, Document]]) -> None:
+    def __init__(self, encoder: TrainableEncoder, pairs: Sequence[tuple[Document, Document]]) -> None:
         self.name, self.contextual = encoder.name, encoder.contextual
         self.known = {}
         for pair, found in zip(pairs, encode_pairs(encoder, pairs), strict=True):
@@ -139,8 +141,8 @@ class Once:
             self.known[pair] = found
         self.sides = [[self.known[pair][side] for pair in pairs] for side in (0, 1)]
 
-    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
         raise NotImplementedError("they are known by pair")
 
-    def encode_pairs(self, pairs: Sequence[tuple[Document, Document]]) -> list[tuple[Tensor, Tensor]]:
-        return [self.known[pair] for pair in pairs]
+    def encode_pairs(self, pairs: Sequence[tuple[Document, Document]]) -> list[tuple[np.ndarray, np.ndarray]]:
+        return [(left.numpy(), right.numpy()) for left, right in (self.known[pair] for pair in pairs)]

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from whymatch.text.document import Document
@@ -37,20 +39,23 @@ def each_alone(encode: Callable[[Sequence[Item]], list[Vectors]], items: Sequenc
         return [found for item in items for found in each_alone(encode, [item])]
 
 
-def both(left: Tensor | ValueError, right: Tensor | ValueError) -> tuple[Tensor, Tensor] | ValueError:
+def both(left: np.ndarray | ValueError, right: np.ndarray | ValueError) -> tuple[np.ndarray, np.ndarray] | ValueError:
     if isinstance(left, ValueError):
         return left
     return right if isinstance(right, ValueError) else (left, right)
 
 
 def checked(
-    encoder: Encoder, pair: Pair, found: tuple[Tensor, Tensor] | ValueError
+    encoder: Encoder, pair: Pair, found: tuple[np.ndarray, np.ndarray] | ValueError
 ) -> tuple[Tensor, Tensor] | ValueError:
     """The vectors of a pair, if they are what an encoder promises."""
-    for text, vectors in zip(pair, () if isinstance(found, ValueError) else found, strict=False):
+    if isinstance(found, ValueError):
+        return found
+    for text, vectors in zip(pair, found, strict=True):
         if vectors.ndim != 2 or len(vectors) != len(text):
             shape = tuple(vectors.shape)
-            raise TypeError(f"{encoder.name} must give one row a span, gave {shape} for {len(text)} spans.")
-        if not vectors.isfinite().all():
+            raise TypeError(f"{encoder.name} must give one row per span, gave {shape} for {len(text)} spans.")
+        if not np.isfinite(vectors).all():
             return ValueError("The vectors hold NaN or infinity.")
-    return found
+    left, right = (torch.from_numpy(vectors) for vectors in found)
+    return left, right

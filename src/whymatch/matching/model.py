@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import inf
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -16,20 +16,7 @@ from whymatch.matching.refinement import Refinement
 from whymatch.matching.rules import Rule
 from whymatch.text.document import Document
 from whymatch.text.encoders import Encoder, reads_pairs
-from whymatch.text.encoders.learning import Learning
-from whymatch.text.spans import Span
-
-
-class Learner(Protocol):
-    """An encoder that can learn: a module whose `states` are as `encode`, with gradients."""
-
-    size: int
-    name: str
-    contextual: bool
-
-    def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]: ...
-
-    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]: ...
+from whymatch.text.encoders.trainable import TrainableEncoder
 
 
 class Matched(NamedTuple):
@@ -56,7 +43,9 @@ def placed(vectors: Tensor, numbers: Sequence[Sequence[int]], length: int) -> Te
     return filled.view(len(numbers), length, vectors.shape[1])
 
 
-def states_of(encoder: Learner, pairs: Sequence[tuple[Document, Document]]) -> tuple[list[Tensor], list[Tensor]]:
+def states_of(
+    encoder: TrainableEncoder, pairs: Sequence[tuple[Document, Document]]
+) -> tuple[list[Tensor], list[Tensor]]:
     """The vectors of the left and of the right texts, with gradients; a text in several pairs is encoded once."""
     if reads_pairs(encoder):
         found = encoder.pair_states(pairs)
@@ -74,7 +63,7 @@ class Matcher(nn.Module):
 
     def __init__(
         self,
-        encoder: Learner,
+        encoder: TrainableEncoder,
         rule: Rule,
         cost: Cost = cosine_distance,
         *,
@@ -121,7 +110,7 @@ class Matcher(nn.Module):
     def forget(self) -> None:
         """Drops what it keeps of texts that it has seen: vectors, words, and what they are worth."""
         for part in self.modules():
-            if isinstance(part, Learning):
+            if isinstance(part, TrainableEncoder):
                 part.forget()
         if self.rarity is not None:
             self.rarity.forget()

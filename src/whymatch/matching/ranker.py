@@ -9,11 +9,12 @@ from torch import Tensor
 from whymatch.matching.aligner import Text, make_link
 from whymatch.matching.alignment import Link
 from whymatch.matching.costs import Cost, cosine_distance
-from whymatch.matching.model import Learner, Matcher
+from whymatch.matching.model import Matcher
 from whymatch.matching.rarity import Rarity
 from whymatch.matching.refinement import Refinement
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.document import document
+from whymatch.text.encoders.trainable import TrainableEncoder
 from whymatch.transport.constraints import Constraint
 
 
@@ -27,7 +28,7 @@ class Ranker(Matcher):
 
     def __init__(
         self,
-        encoder: Learner,
+        encoder: TrainableEncoder,
         rule: Rule | Constraint,
         cost: Cost = cosine_distance,
         *,

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from whymatch.matching.model import Learner, padded, placed, states_of
+from whymatch.matching.model import padded, placed, states_of
 from whymatch.text.document import Document
+from whymatch.text.encoders.trainable import TrainableEncoder
 
 
 class Reader(nn.Module):
@@ -16,7 +17,7 @@ class Reader(nn.Module):
     if told, and a linked span then has the others in its vector.
     """
 
-    def __init__(self, encoder: Learner, *, alone: bool = True) -> None:
+    def __init__(self, encoder: TrainableEncoder, *, alone: bool = True) -> None:
         super().__init__()
         self.encoder = encoder
         self.alone = alone

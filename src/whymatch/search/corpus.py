@@ -1,23 +1,19 @@
 """Documents from JSON lines, CSV, Parquet or a folder of text files, one after another; bad rows with their place."""
 
-import csv
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from whymatch.datasets.corpora import titled
 from whymatch.files import inside
-from whymatch.reading import MEGABYTE, byte_lines, decoded, json_lines, opened
+from whymatch.reading import JSON_ENDINGS, MEGABYTE, TABLE_ENDINGS, decoded, ending, opened, read_rows
 from whymatch.text.document import Document
 from whymatch.text.spans import is_blank
 
 TEXTS = (".txt", ".text", ".md")
-JSON_LINES = (".jsonl", ".ndjson", ".json")
-CUT = "\ud800"  # no text has it
 ROWS_CHECKED = 100
-TABLES = {".csv": ",", ".tsv": "\t"}
 
 
 class Place(NamedTuple):
@@ -64,7 +60,7 @@ class Corpus:
         else:
             found = [self.path] if self.reader(self.path) else []
         if not found:
-            known = ", ".join((*JSON_LINES, *TABLES, ".parquet", *TEXTS))
+            known = ", ".join((*JSON_ENDINGS, *TABLE_ENDINGS, *TEXTS))
             raise ValueError(f"{self.path} holds no corpus: files end in {known}, or these and .gz.")
         return found
 
@@ -75,14 +71,9 @@ class Corpus:
 
     def reader(self, file: Path) -> Reader | None:
         """What reads a file, by its ending."""
-        ending = Path(file.stem).suffix if file.suffix == ".gz" else file.suffix
-        if ending in TEXTS:
+        if ending(file) in TEXTS:
             return self.read_text
-        if ending in JSON_LINES:
-            return self.read_json
-        if ending in TABLES:
-            return self.read_table
-        return self.read_parquet if file.suffix == ".parquet" else None
+        return self.read_rows if ending(file) in (*JSON_ENDINGS, *TABLE_ENDINGS) else None
 
     def __iter__(self) -> Iterator[Row]:
         """Every document once, and every bad row; of several with one id, the first is the document."""
@@ -107,7 +98,7 @@ class Corpus:
             ValueError: if a table lacks the columns, or none of the first rows is a document.
         """
         for file in self.files():
-            if self.reader(file) in (self.read_table, self.read_parquet):
+            if ending(file) in TABLE_ENDINGS:
                 next(self.rows(file, 0), None)
         first = [*islice(self, ROWS_CHECKED)]
         if first and all(row.error is not None for row in first):
@@ -136,76 +127,13 @@ class Corpus:
         except (OSError, ValueError) as error:
             yield bad(place, error)
 
-    def read_json(self, file: Path, before: int) -> Iterator[Row]:
-        """An object a line."""
-        max_bytes = int(2 * self.max_mb * MEGABYTE)  # escapes take room
-        keys = f'"{self.id}" and "{self.text}"'
-        with opened(file) as data:
-            for number, values in json_lines(data, encoding=self.encoding, max_bytes=max_bytes, keys=keys):
-                place = Place(file, number, before + position(data))
-                yield bad(place, values) if isinstance(values, ValueError) else self.row(place, values, 0)
-
-    def read_table(self, file: Path, before: int) -> Iterator[Row]:
-        """A row a document, under a row of names."""
-        most = int(self.max_mb * MEGABYTE)
-        csv.field_size_limit(most)
-        ending = Path(file.stem).suffix if file.suffix == ".gz" else file.suffix
-        with opened(file) as data:
-            texts = (self.field_text(line, most) for line in byte_lines(data, most))
-            rows = csv.reader(texts, delimiter=TABLES[ending], strict=True)
-            header: list[str] | None = None
-            while True:
-                start = rows.line_num + 1
-                try:
-                    values = next(rows, None)
-                except csv.Error as error:
-                    yield bad(Place(file, start, before + position(data)), ValueError(f"this is not CSV: {error}."))
-                    continue
-                if values is None:
-                    return
-                if header is None:
-                    header = [name.removeprefix("\ufeff") for name in values]
-                    self.need(header, file)
-                elif values:
-                    yield self.fields(Place(file, start, before + position(data)), header, values)
-
-    def field_text(self, line: bytes, most: int) -> str:
-        """A line with marks for what is no text in it, and for an end that was cut off."""
-        return line.decode(self.encoding, errors="surrogateescape") + (CUT if len(line) > most else "")
-
-    def fields(self, place: Place, header: list[str], values: list[str]) -> Row:
-        if values[-1].endswith(CUT):
-            return bad(place, ValueError(f"the line is longer than {self.max_mb:g} MB (--max-mb)."))
-        if len(values) != len(header):
-            return bad(place, ValueError(f"a row has {len(header)} fields, this one has {len(values)}."))
-        if any("\udc80" <= character <= "\udcff" for value in values for character in value):
-            return bad(place, ValueError(f"the row is not {self.encoding}. Convert it to UTF-8, or name its encoding."))
-        return self.row(place, dict(zip(header, values, strict=True)), 0)
-
-    def read_parquet(self, file: Path, before: int) -> Iterator[Row]:
-        """A row a document."""
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-
-        try:
-            table = ParquetFile(file)
-            names = table.schema_arrow.names
-            self.need(names, file)
-            number, size, total = 0, file.stat().st_size, max(1, table.metadata.num_rows)
-            columns = [name for name in (self.id, self.text, "title") if name in names]
-            for batch in table.iter_batches(batch_size=256, columns=columns):
-                for values in batch.to_pylist():
-                    number += 1
-                    yield self.row(Place(file, number, before + size * number // total), values, 0)
-        except (ArrowException, OSError) as error:
-            yield bad(Place(file, None, before), ValueError(f"this is not Parquet, or damaged: {error}"))
-
-    def need(self, names: list[str], file: Path) -> None:
-        """Raises where the fields of a table are not there at all."""
-        missing = [name for name in (self.id, self.text) if name not in names]
-        if missing:
-            advice = "Name the columns: --id NAME, --text NAME"
-            raise ValueError(f"{file} has no column {missing[0]!r}, only {', '.join(names)}. {advice}.")
+    def read_rows(self, file: Path, before: int) -> Iterator[Row]:
+        """A row is a document."""
+        max_bytes = int(self.max_mb * MEGABYTE)
+        rows = read_rows(file, (self.id, self.text), ("title",), encoding=self.encoding, max_bytes=max_bytes)
+        for number, values, bytes_read in rows:
+            place = Place(file, number, before + bytes_read)
+            yield bad(place, values) if isinstance(values, ValueError) else self.row(place, values, 0)
 
     def row(self, place: Place, values: Mapping[str, Any], size: int) -> Row:
         """A document out of named values, or what is wrong with them."""
@@ -245,9 +173,3 @@ def missing(field: str, values: Mapping[str, Any]) -> str:
 
 def hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
-
-
-def position(data: BinaryIO) -> int:
-    """How many bytes of a file were read, of its compressed ones where it is compressed."""
-    inner = getattr(data, "fileobj", None)
-    return int((inner or data).tell())

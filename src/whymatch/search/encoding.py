@@ -24,7 +24,7 @@ def outcomes(aligner: Aligner, documents: Mapping[str, Text]) -> dict[str, Entry
     )
     for (id_, text), some in zip(ready.items(), vectors, strict=True):
         try:
-            found[id_] = some if isinstance(some, ValueError) else entry(id_, text, some.detach().cpu())
+            found[id_] = some if isinstance(some, ValueError) else entry(id_, text, some)
         except ValueError as error:
             found[id_] = error
     return {id_: found[id_] for id_ in documents}

@@ -80,7 +80,7 @@ def probed(aligner: Aligner) -> Sequence[float] | None:
         (vectors,) = aligner.encoder.encode([text.text], [text.spans])
     except ValueError:
         return None
-    return [round(value, 5) for value in pooled(vectors.detach().cpu().numpy()).tolist()]
+    return [round(value, 5) for value in pooled(vectors).tolist()]
 
 
 def check(index: Identity, given: Identity, where: object) -> None:

@@ -163,7 +163,7 @@ class Index:
     def encoded(self, text: Document) -> Encoded:
         """A text with its vectors."""
         (vectors,) = self.aligner.encoder.encode([text.text], [text.spans])
-        return Encoded(text, vectors.detach().float().cpu())
+        return Encoded(text, torch.from_numpy(vectors))
 
     def candidates(self, query: Encoded, number: int) -> list[Candidate]:
         """What is worth aligning with a text."""

@@ -13,13 +13,12 @@ from pyarrow import parquet
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.ranker import Ranker
-from whymatch.reading import MEGABYTE, byte_lines, json_lines, opened
+from whymatch.reading import MAX_ROW_BYTES, MEGABYTE, byte_lines, json_lines, opened, read_rows
 from whymatch.search.identity import identify
 from whymatch.search.scale import Done, Part, cut, run
 from whymatch.search.scoring import parts as parts_of
 from whymatch.transport.constraints import Constraint
 
-MAX_LINE_BYTES = 16 * MEGABYTE
 TOGETHER = 256  # pairs that are aligned at a time
 ENDINGS = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 LINK = pa.struct(
@@ -82,14 +81,10 @@ class Pairs:
 
     def values(self, file: Path) -> Iterator[dict[str, Any] | ValueError]:
         if file.suffix == ".parquet":
-            table = parquet.ParquetFile(file)
-            columns = [name for name in ("id", self.left, self.right) if name in table.schema_arrow.names]
-            for batch in table.iter_batches(batch_size=TOGETHER, columns=columns):
-                yield from batch.to_pylist()
+            yield from (row.values for row in read_rows(file, (), ("id", self.left, self.right)))
             return
-        with opened(file) as data:
-            for _, values in json_lines(data, max_bytes=MAX_LINE_BYTES, skip_blank=False):
-                yield values
+        with opened(file) as data:  # blank lines are counted as rows
+            yield from (values for _, values in json_lines(data, max_bytes=MAX_ROW_BYTES, skip_blank=False))
 
     def row(self, number: int, values: dict[str, Any] | ValueError) -> PairRow:
         if isinstance(values, ValueError):

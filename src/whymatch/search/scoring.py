@@ -6,6 +6,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from math import inf
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
@@ -41,8 +42,8 @@ class Stored:
         self.name, self.contextual = like.encoder.name, like.encoder.contextual
         self.known = {(text.document.text, text.document.spans): text.vectors for text in texts}
 
-    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
-        return [self.known[text, tuple(some)] for text, some in zip(texts, spans, strict=True)]
+    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
+        return [self.known[text, tuple(some)].numpy() for text, some in zip(texts, spans, strict=True)]
 
 
 def parts(matcher: Aligner | Ranker) -> tuple[Aligner, Constraint | None]:

@@ -1,16 +1,16 @@
 """Word vectors from files: fastText's .vec, GloVe's .txt, and the folders of spaCy's pipelines."""
 
-import gzip
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from gzip import BadGzipFile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from whymatch.reading import opened
 
 # Words that spaCy numbers by themselves and leaves out of its list of strings: its dependency labels.
 FIRST_SYMBOL = 398
@@ -45,10 +45,7 @@ def read_vectors(path: str | Path, keep: Collection[str] | None = None) -> WordV
     kept = None if keep is None else {*keep, *(word.lower() for word in keep)}
     if path.is_dir():
         return read_spacy(path, kept)
-    try:
-        return read_lines(path, kept)
-    except (EOFError, BadGzipFile) as error:
-        raise ValueError(f"{path} is damaged: {error}.") from None
+    return read_lines(path, kept)
 
 
 def read_lines(path: Path, keep: Collection[str] | None) -> WordVectors:
@@ -56,7 +53,7 @@ def read_lines(path: Path, keep: Collection[str] | None) -> WordVectors:
     words: dict[str, int] = {}
     rows: list[np.ndarray] = []
     size = 0
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+    with opened(path) as file:
         for number, line in enumerate(file, start=1):
             fields = line.decode("utf-8", errors="replace").rstrip().split(" ")
             if number == 1 and len(fields) == 2 and all(field.isdecimal() for field in fields):

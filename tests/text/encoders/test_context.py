@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -59,9 +60,9 @@ def by_hand(folder: Path, pair: Pair) -> tuple[torch.Tensor, torch.Tensor]:
     return left, right
 
 
-def close(found: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> None:
+def close(found: Sequence[np.ndarray | torch.Tensor], expected: Sequence[np.ndarray | torch.Tensor]) -> None:
     for ours, theirs in zip(found, expected, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-5)
+        torch.testing.assert_close(torch.as_tensor(ours), torch.as_tensor(theirs), rtol=0, atol=1e-5)
 
 
 @pytest.fixture(scope="module", params=["minilm", "roberta"])
@@ -104,7 +105,7 @@ def test_order_and_neighbours_change_nothing(together: InContext) -> None:
             close(found, alone[number])
     other_side, other_text = alone[4][1], together.encode_pairs([of_words(SHORT[0][0], "a cold mat")])[0][0]
     for vectors in (other_side, other_text):  # these do change it
-        assert (vectors - alone[0][0]).norm(dim=1).min() > 1e-3
+        assert np.linalg.norm(vectors - alone[0][0], axis=1).min() > 1e-3
 
 
 def by_windows(encoder: InContext, pair: Pair) -> tuple[torch.Tensor, torch.Tensor]:
@@ -137,7 +138,7 @@ def test_long_texts_are_the_mean_over_windows(left: str, right: str, small: InCo
     pair = of_words(left, right)
     found = small.encode_pairs([pair])[0]
     assert [len(side) for side in found] == [len(text) for text in pair]
-    assert all(side.isfinite().all() for side in found)
+    assert all(np.isfinite(side).all() for side in found)
     with torch.no_grad():
         close(found, by_windows(small, pair))
 
@@ -176,8 +177,7 @@ def test_encoding_knows_no_dropout_and_leaves_the_mode_as_it_was(learning: bool,
     small.train(learning)
     pair = of_words(*SHORT[0])
     one, other = ([*small.encode_pairs([pair])[0], *small.encode([pair[0].text], [pair[0].spans])] for _ in range(2))
-    assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
-    assert not any(side.requires_grad for side in one)
+    assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
     with pytest.raises(AttributeError):
         small.encode_pairs([(pair[0], None)])  # type: ignore[list-item]
     assert {module.training for module in small.modules()} == {learning}

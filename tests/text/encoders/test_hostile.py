@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -139,7 +140,7 @@ def test_settings_that_choose_code_or_files_change_nothing(
     expected = kind(folder, device="cpu").encode([TEXT.text], [TEXT.spans])[0]
     change(folder, name, **settings)
     found = kind(folder, device="cpu").encode([TEXT.text], [TEXT.spans])[0]
-    assert torch.equal(found, expected)
+    assert np.array_equal(found, expected)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +230,7 @@ def test_links_of_the_hubs_cache_are_followed(folder: Path, tmp_path: Path) -> N
     found, expected = (
         SentenceEncoder(some, device="cpu").encode([TEXT.text], [TEXT.spans]) for some in (snapshot, folder)
     )
-    assert torch.equal(found[0], expected[0])
+    assert np.array_equal(found[0], expected[0])
     (snapshot / "vocab.txt").symlink_to(folder.parent / "outside" / "1_Pooling" / "config.json")
     with pytest.raises(ValueError, match="leads out of"):
         SentenceEncoder(snapshot, device="cpu")
@@ -298,7 +299,7 @@ def test_weights_in_several_files_are_read_together(folder: Path) -> None:
     for shard in set(half.values()):
         save_file({name: tensors[name] for name in tensors if half[name] == shard}, folder / shard)
     write(folder, "model.safetensors.index.json", {"metadata": {}, "weight_map": half})
-    assert torch.equal(WordEncoder(folder, device="cpu").encode([TEXT.text], [TEXT.spans])[0], expected)
+    assert np.array_equal(WordEncoder(folder, device="cpu").encode([TEXT.text], [TEXT.spans])[0], expected)
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json", "modules.json", "1_Pooling/config.json"])

@@ -1,5 +1,6 @@
 """The SRU computes its published equations, and padding and neighbours change nothing."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -76,13 +77,13 @@ def test_spans_are_read_alone_unless_in_context(pieces: list[str]) -> None:
     document = joined(pieces)
     together = encoder.encode([document.text], [document.spans])[0]
     alone = [encoder.encode([piece], [joined([piece]).spans])[0][0] for piece in pieces]
-    torch.testing.assert_close(together, torch.stack(alone))
+    torch.testing.assert_close(together, np.stack(alone))
 
 
 def test_context_reaches_a_word_from_both_sides() -> None:
     encoder = RecurrentEncoder(VECTORS, hidden=3, layers=1, in_context=True)
     one, other = (encoder.encode([text], [words(text)])[0] for text in ("the cat sat", "the cat the"))
-    assert not torch.allclose(one[0], other[0])
+    assert not np.allclose(one[0], other[0])
     assert encoder.contextual
 
 
@@ -107,13 +108,13 @@ def test_the_seed_decides_and_leaves_other_randomness_alone() -> None:
 def test_a_text_without_words_has_zero_vectors() -> None:
     encoder = RecurrentEncoder(VECTORS, hidden=3)
     assert encoder.encode(["", "cat"], [[], []])[0].shape == (0, 6)
-    assert RecurrentEncoder(VECTORS, layers=0).encode(["zebra"], [words("zebra")])[0].norm() == 0
+    assert not RecurrentEncoder(VECTORS, layers=0).encode(["zebra"], [words("zebra")])[0].any()
 
 
 def test_encoding_is_the_same_twice_while_learning() -> None:
     encoder = RecurrentEncoder(VECTORS, hidden=3, dropout=0.5).train()
     one, other = (encoder.encode(["the cat"], [words("the cat")])[0] for _ in range(2))
-    assert torch.equal(one, other)
+    assert np.array_equal(one, other)
     assert encoder.training
 
 
@@ -122,7 +123,7 @@ def test_words_count_by_their_weights_in_a_mean() -> None:
     text = joined([*list(VECTORS.words)[:3], " ".join(list(VECTORS.words)[1:4])])
     mean = RecurrentEncoder(VECTORS, layers=0, weights=weights).encode([text.text], [text.spans])[0]
     weighted = VECTORS.vectors * weights[:, None]
-    torch.testing.assert_close(mean, torch.cat([weighted[:3], weighted[1:4].mean(dim=0)[None]]))
+    torch.testing.assert_close(torch.from_numpy(mean), torch.cat([weighted[:3], weighted[1:4].mean(dim=0)[None]]))
     with pytest.raises(ValueError, match="weights are one a word vector"):
         RecurrentEncoder(VECTORS, layers=1, weights=weights)
     with pytest.raises(ValueError, match="weights are one a word vector"):

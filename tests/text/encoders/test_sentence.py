@@ -21,7 +21,7 @@ PIECES = ["A cat sat on the mat.", "Quantum chromodynamics!", "é", "👩\u200d�
 
 def vectors(encoder: SentenceEncoder, pieces: list[str]) -> torch.Tensor:
     document = joined(pieces)
-    return encoder.encode([document.text], [document.spans])[0]
+    return torch.from_numpy(encoder.encode([document.text], [document.spans])[0])
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,8 @@ def test_words_are_the_mean_of_their_sub_words(minilm: Path, roberta: Path) -> N
     text = "Unbelievably, the cat's antidisestablishmentarianism ran; it is 3.14 today!"
     for folder, layer in ((minilm, 3), (minilm, 6), (roberta, 1)):
         encoder = WordEncoder(folder, layer=layer, device="cpu")
-        torch.testing.assert_close(encoder.encode([text], [words(text)])[0], by_hand(folder, text, layer))
+        found = torch.from_numpy(encoder.encode([text], [words(text)])[0])
+        torch.testing.assert_close(found, by_hand(folder, text, layer))
 
 
 def test_the_middle_layer_is_the_default(minilm: Path, roberta: Path) -> None:
@@ -52,7 +53,7 @@ def test_neighbours_change_a_vector_by_rounding_alone(roberta: Path) -> None:
 def test_long_texts_are_read_to_the_end(roberta: Path) -> None:
     encoder = WordEncoder(roberta, device="cpu")
     long = "the cat sat on the mat and it is very cold today " * 30  # more than ten windows
-    found = encoder.encode([long], [words(long)])[0]
+    found = torch.from_numpy(encoder.encode([long], [words(long)])[0])
     assert len(found) == 360
     assert (found.norm(dim=1) > 0).all()
     torch.testing.assert_close(found[:12], by_hand(roberta, long, 1)[:12])
@@ -62,7 +63,7 @@ def test_long_texts_are_read_to_the_end(roberta: Path) -> None:
 def test_a_span_that_the_tokenizer_drops_is_zero(minilm: Path) -> None:
     encoder = WordEncoder(minilm, device="cpu")
     text = "a \ufffd b"
-    found = encoder.encode([text], [[Span(0, 1), Span(2, 3), Span(4, 5)]])[0]
+    found = torch.from_numpy(encoder.encode([text], [[Span(0, 1), Span(2, 3), Span(4, 5)]])[0])
     assert found[1].norm() == 0
     assert (found[[0, 2]].norm(dim=1) > 0).all()
 

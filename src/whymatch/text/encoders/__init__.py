@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TypeGuard
 
+import numpy as np
+
 from whymatch.text.document import Document
 from whymatch.text.spans import Span
 
@@ -21,8 +23,8 @@ class Encoder(Protocol):
     def contextual(self) -> bool:
         """Whether the text around a span enters its vector."""
 
-    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> "list[Tensor]":
-        """(spans, dimensions) for each text."""
+    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
+        """(spans, dimensions) in single precision for each text: one row per span."""
 
 
 class PairEncoder(Encoder, Protocol):
@@ -32,11 +34,11 @@ class PairEncoder(Encoder, Protocol):
     def jointly(self) -> bool:
         """Whether it does; else it encodes each text alone."""
 
-    def encode_pairs(self, pairs: Sequence[tuple[Document, Document]]) -> "list[tuple[Tensor, Tensor]]":
+    def encode_pairs(self, pairs: Sequence[tuple[Document, Document]]) -> list[tuple[np.ndarray, np.ndarray]]:
         """(spans, dimensions) for the left and the right text of each pair."""
 
     def pair_states(self, pairs: Sequence[tuple[Document, Document]]) -> "list[tuple[Tensor, Tensor]]":
-        """The same with gradients."""
+        """The same as tensors with gradients."""
 
     def pair_token_counts(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
         """How many tokens it reads to encode each pair."""

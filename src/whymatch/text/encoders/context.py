@@ -8,14 +8,14 @@ import numpy as np
 from torch import Tensor
 
 from whymatch.text.document import Document
-from whymatch.text.encoders.learning import Learning
 from whymatch.text.encoders.models import MINILM, locate, short
 from whymatch.text.encoders.network import load_own
+from whymatch.text.encoders.trainable import TrainableEncoder, to_array
 from whymatch.text.encoders.word import by_text, in_context, in_windows, mean_over
 from whymatch.text.spans import Span, overlaps
 
 
-class InContext(Learning):
+class InContext(TrainableEncoder):
     """Each text read as a whole, or with the other one where `jointly`; the weights of the model learn.
 
     What is predicted from such vectors is faithful to the vectors and not to the text: a span that has no link may have
@@ -71,10 +71,10 @@ class InContext(Learning):
         pooled = by_text(mean_over(states, rows), [text.spans for text in sides])
         return list(zip(pooled[::2], pooled[1::2], strict=True))
 
-    def encode_pairs(self, pairs: Sequence[tuple[Document, Document]]) -> list[tuple[Tensor, Tensor]]:
-        """As `pair_states`, without gradients and without dropout."""
+    def encode_pairs(self, pairs: Sequence[tuple[Document, Document]]) -> list[tuple[np.ndarray, np.ndarray]]:
+        """As `pair_states`, as arrays without gradients and without dropout."""
         with self.at_rest():
-            return [(left.cpu(), right.cpu()) for left, right in self.pair_states(pairs)]
+            return [(to_array(left), to_array(right)) for left, right in self.pair_states(pairs)]
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens the model reads for each text by itself: those of all windows."""

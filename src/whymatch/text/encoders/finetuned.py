@@ -6,15 +6,15 @@ from pathlib import Path
 
 from torch import Tensor
 
-from whymatch.text.encoders.learning import Learning
 from whymatch.text.encoders.models import MINILM, locate, short
 from whymatch.text.encoders.modules import LIMITS, MODULES, read_pooling
 from whymatch.text.encoders.network import load_own
 from whymatch.text.encoders.sentence import pooled
+from whymatch.text.encoders.trainable import TrainableEncoder
 from whymatch.text.spans import Span
 
 
-class FineTuned(Learning):
+class FineTuned(TrainableEncoder):
     """As `SentenceEncoder`, with a copy of the model of its own, whose weights learn."""
 
     contextual = False

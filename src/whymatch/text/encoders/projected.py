@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from whymatch.text.encoders import Encoder, token_counts
 from whymatch.text.encoders.known import Known
-from whymatch.text.encoders.learning import Learning
+from whymatch.text.encoders.trainable import TrainableEncoder
 from whymatch.text.spans import Span
 
 
-class Projected(Learning):
+class Projected(TrainableEncoder):
     """The vectors of a frozen encoder, each text encoded once, through a linear map that starts as the identity.
 
     A map that is not `learned` stays the identity.
@@ -38,7 +39,7 @@ class Projected(Learning):
         vectors = self.frozen(texts, spans)
         if not vectors:
             return []
-        mapped = self.map(self.dropout(torch.cat(vectors).to(self.map.weight)))
+        mapped = self.map(self.dropout(torch.from_numpy(np.concatenate(vectors)).to(self.map.weight)))
         return list(mapped.split([len(some) for some in vectors]))
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
@@ -48,7 +49,7 @@ class Projected(Learning):
     def forget(self) -> None:
         self.known = Known()
 
-    def frozen(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+    def frozen(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
         """The vectors of the encoder; what it has seen before is not encoded again."""
         found = [self.known.get(text, tuple(some)) for text, some in zip(texts, spans, strict=True)]
         new = [number for number, vectors in enumerate(found) if vectors is None]

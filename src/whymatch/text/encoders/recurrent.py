@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from whymatch.interruption import interruption_point
-from whymatch.text.encoders.learning import Learning
 from whymatch.text.encoders.sru import SRU
+from whymatch.text.encoders.trainable import TrainableEncoder
 from whymatch.text.spans import Span, overlaps, words
 from whymatch.text.vectors import WordVectors
 
@@ -17,7 +17,7 @@ LENGTH = 256  # words up to which so many sequences are read together; of longer
 MOST = 100_000  # texts whose words are remembered
 
 
-class RecurrentEncoder(Learning):
+class RecurrentEncoder(TrainableEncoder):
     """The mean state over the words of each span, read alone, or with the whole text around it if `in_context`.
 
     Without layers it is the mean of the word vectors, which needs no training; `weights` say how much each word counts

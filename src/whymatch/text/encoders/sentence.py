@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from whymatch.text.encoders.models import MINILM, is_folder, locate, short
 from whymatch.text.encoders.modules import Pooling, read_pooling
 from whymatch.text.encoders.network import Network, load
+from whymatch.text.encoders.trainable import to_array
 from whymatch.text.spans import Span
 
 
@@ -30,13 +32,13 @@ class SentenceEncoder:
         self.pooling.layers.to(self.network.device)
         self.size = self.pooling.size(int(self.network.model.config.hidden_size))
 
-    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
         pieces = [[text[start:end] for start, end in some] for text, some in zip(texts, spans, strict=True)]
         distinct = list(dict.fromkeys(piece for some in pieces for piece in some))
         if not distinct:
-            return [torch.zeros(0, self.size) for _ in texts]
+            return [np.zeros((0, self.size), np.float32) for _ in texts]
         with torch.no_grad():
-            vectors = pooled(self.network, distinct, self.pooling).cpu()
+            vectors = to_array(pooled(self.network, distinct, self.pooling))
         number = {piece: i for i, piece in enumerate(distinct)}
         return [vectors[[number[piece] for piece in some]] for some in pieces]
 

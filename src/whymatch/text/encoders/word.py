@@ -10,6 +10,7 @@ from torch import Tensor
 
 from whymatch.text.encoders.models import MINILM, is_folder, locate, short
 from whymatch.text.encoders.network import Network, load
+from whymatch.text.encoders.trainable import to_array
 from whymatch.text.spans import Span, overlaps
 
 
@@ -39,9 +40,9 @@ class WordEncoder:
     def name(self) -> str:
         return f"{self.model}, layer {self.layer}"
 
-    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
         with torch.no_grad():
-            return by_text(in_context(self.network, texts, spans, self.layer).cpu(), spans)
+            return [to_array(some) for some in by_text(in_context(self.network, texts, spans, self.layer), spans)]
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens the model reads for each text: those of all windows."""
