@@ -32,7 +32,10 @@ Text: TypeAlias = Annotated[
     AfterValidator(well_formed),
     Field(description="A text, or a list of strings: a text that is split already."),
 ]
-_CONSTRAINTS = "|".join(kind.word + (":[1-9][0-9]{0,3}" if fields(kind) else "") for kind in CONSTRAINTS)
+_CONSTRAINTS = "|".join(
+    kind.word + (":[1-9][0-9]{0,3}" if fields(kind) else "")  # type: ignore[arg-type]  # all are dataclasses
+    for kind in CONSTRAINTS
+)
 _ConstraintText: TypeAlias = Annotated[str, Field(pattern=f"^({_CONSTRAINTS})$")]
 _Below: TypeAlias = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
 _Count: TypeAlias = Annotated[int, Field(ge=1, le=_MAX_K)]
@@ -197,7 +200,10 @@ _RANKING = _record({"results": _array(_record(_RANK, {"probability": _NUMBER}))}
 _HIT = _record({"id": _STRING, "score": _NUMBER, "places": _OBJECT, "alignment": _ALIGNMENT})
 _RESULTS = _record({"query": _STRING, "candidates": _INTEGER, "hits": _array(_HIT)}, {"page": _STRING})
 
-ALIGNED, BATCH, RANKED, FOUND = (  # answers, as OpenAPI lists them
-    {200: {"description": "OK", "content": {"application/json": {"schema": schema}}}}
-    for schema in (_ALIGNMENT, _BATCH, _RANKING, _RESULTS)
-)
+
+def _answer(schema: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
+    """An answer of this kind, as OpenAPI lists it."""
+    return {200: {"description": "OK", "content": {"application/json": {"schema": schema}}}}
+
+
+ALIGNED, BATCH, RANKED, FOUND = map(_answer, (_ALIGNMENT, _BATCH, _RANKING, _RESULTS))
