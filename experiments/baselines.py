@@ -17,8 +17,8 @@ from whymatch.learning.settings import Settings
 from whymatch.matching.attention import active, max_sim
 from whymatch.matching.ranker import Ranker
 from whymatch.text.encoders.models import MINILM
-from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.sentence import SentenceEncoder
+from whymatch.text.encoders.trainable import Projected
 
 
 def baseline(name: str, settings: Settings) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from whymatch.learning.evaluate import Chosen, rationale_metrics
 from whymatch.learning.settings import Settings
 from whymatch.matching.costs import cosine_distance, unit
 from whymatch.text.document import Document
+from whymatch.text.encoders.context import WordEncoder
 from whymatch.text.encoders.models import MINILM
 from whymatch.text.encoders.sentence import SentenceEncoder
-from whymatch.text.encoders.word import WordEncoder
 from whymatch.text.spans import Span
 
 SENTENCES, WORDS = 2, 3  # how many are chosen
