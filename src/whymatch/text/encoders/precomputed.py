@@ -83,7 +83,7 @@ class KnownVectors:
         new = self.entries[self.on_disk :]
         if not new:
             return
-        arrays = {
+        arrays: dict[str, np.ndarray] = {
             "texts": np.frombuffer(json.dumps([text for text, _, _ in new]).encode(), dtype=np.uint8),
             "counts": np.array([len(spans) for _, spans, _ in new], dtype=np.int64),
             "spans": np.array([span for _, spans, _ in new for span in spans], dtype=np.int64).reshape(-1, 2),
