@@ -21,7 +21,7 @@ from whymatch.transport.constraints import Constraint, Exactly
 
 CANDIDATES = 100  # in each way
 WHOLE = 1.0  # how much of a text counts in its sentences, where nothing was trained
-DEFAULT = Exactly(2)  # for ranking, where nobody says otherwise: docs/decisions.md, 63
+DEFAULT = Exactly(2)  # for ranking, where nobody says otherwise: docs/decisions.md, Searching
 WRITTEN = 32  # changes after which a small table is compacted
 ROWS = 256  # of a large one, that there are for each change: compaction writes them all again
 
