@@ -63,8 +63,8 @@ def run_sparsity(folder: Path) -> None:
     """Counts for every constraint, and writes one JSON each."""
     for number, constraint in enumerate(CONSTRAINTS):
         start = time.perf_counter()
-        found = counted(constraint)
-        record = {"table": "sparsity", "row": repr(constraint), "seed": 0, "results": found}
+        counts = counted(constraint)
+        record = {"table": "sparsity", "row": repr(constraint), "seed": 0, "results": counts}
         record |= {"constraint": type(constraint).__name__, "seconds": round(time.perf_counter() - start, 1)}
         write_run(folder / f"{number}-{slug(repr(constraint))}-0.json", record)
 
