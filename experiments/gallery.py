@@ -89,7 +89,7 @@ def suits(model: Ranker | Classifier, examples: Examples) -> bool:
 def group(examples: Examples, data: Path, model: Ranker | Classifier | None) -> dict[str, Any]:
     """The examples of one data set."""
     records = read_split(data / examples.name, "test", examples.task, examples.spans)
-    pairs = choose([as_pair(record) for record in records], shown)
+    pairs = choose([as_pair(record) for record in records], examples)
     aligner = Aligner(examples.spans) if model is None else model.aligner
     shown = []
     for number, pair in enumerate(pairs, start=1):

@@ -80,10 +80,10 @@ def section(runs: Sequence[dict[str, Any]]) -> str:
         f"|{'---|' * 8}",
     ]
     for run in runs:
-        found, (name, promise) = run["results"], PAPER[run["constraint"]]
-        promised, links = (between(found[f"fewest {what}"], found[f"most {what}"]) for what in ("promised", "links"))
-        cells = [f"**`{run['row']}`**", name, promise, promised, links, f"{found['mean links']:.1f}"]
-        lines.append(f"| {' | '.join(cells)} | {found['% of pairs']:.1f}% | {found['broken promises']} |")
+        counts, (name, promise) = run["results"], PAPER[run["constraint"]]
+        promised, links = (between(counts[f"fewest {what}"], counts[f"most {what}"]) for what in ("promised", "links"))
+        cells = [f"**`{run['row']}`**", name, promise, promised, links, f"{counts['mean links']:.1f}"]
+        lines.append(f"| {' | '.join(cells)} | {counts['% of pairs']:.1f}% | {counts['broken promises']} |")
     return "\n".join(lines)
 
 
