@@ -9,8 +9,8 @@ from torch import Tensor
 from experiments.knowing import knowing_links, second_person
 from experiments.nearest import farthest_words, nearest_two
 from experiments.trees import boosted_trees
-from whymatch.datasets.bm25 import scorer, tokens
 from whymatch.datasets.folders import read_split
+from whymatch.datasets.ranking import bm25_scorer, tokens
 from whymatch.datasets.records import Query
 from whymatch.learning.evaluate import check_queries, evaluate, ranking_metrics
 from whymatch.learning.settings import Settings
@@ -38,7 +38,7 @@ def bm25(queries: Sequence[Query], settings: Settings) -> dict[str, Any]:
     """Ranks by BM25, with word frequencies of all documents of the split; there are no links to count."""
     check_queries(queries)
     texts = list(dict.fromkeys(text.text for query in queries for text in query.documents))
-    number, score = {text: place for place, text in enumerate(texts)}, scorer(texts)
+    number, score = {text: place for place, text in enumerate(texts)}, bm25_scorer(texts)
     scores = []
     for query in queries:
         every = score(tokens(query.query.text))

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from whymatch.datasets.corpora import titled
+from whymatch.datasets.markup import titled
 from whymatch.files import inside
 from whymatch.reading import JSON_ENDINGS, MEGABYTE, TABLE_ENDINGS, decoded, ending, opened, read_rows
 from whymatch.text.document import Document
