@@ -20,7 +20,7 @@ OUT = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one table or figure and returns the exit status.
 
-    What is measured is kept in experiments/results, and docs/results.md is written anew.
+    What is measured is kept in experiments/results, and docs/results.md and its pages are written anew.
     """
     tables = [file.stem for file in sorted(FOLDER.glob("*.toml"))]
     parser = argparse.ArgumentParser(prog="python -m experiments", description="The paper's tables and figures.")
@@ -79,7 +79,7 @@ def tradeoff(options: argparse.Namespace) -> None:
 
     drawn(RESULTS, options.out)
     print(f"Picture: {options.out}")
-    write_page()
+    write_pages()
 
 
 def sparsity(options: argparse.Namespace) -> None:
@@ -87,7 +87,7 @@ def sparsity(options: argparse.Namespace) -> None:
     from experiments.sparsity import run_sparsity
 
     run_sparsity(RESULTS / "sparsity")
-    write_page()
+    write_pages()
 
 
 def statistics(options: argparse.Namespace) -> None:
@@ -95,7 +95,7 @@ def statistics(options: argparse.Namespace) -> None:
     from experiments.statistics import keep_statistics
 
     say(f"statistics: {', '.join(keep_statistics(prepared(options), RESULTS / 'statistics'))}")
-    write_page()
+    write_pages()
 
 
 def speed(options: argparse.Namespace) -> None:
@@ -103,7 +103,7 @@ def speed(options: argparse.Namespace) -> None:
     from experiments.speed import run_speed
 
     run_speed(RESULTS / "speed", say)
-    write_page()
+    write_pages()
 
 
 def examples(options: argparse.Namespace) -> None:
@@ -126,7 +126,7 @@ def table(options: argparse.Namespace) -> None:
             chosen, data, RESULTS, seeds=options.seeds, only=options.rows, again=options.again, watch=watch
         )
     say(f"{options.what}: {done} run{'s' * (done != 1)} measured{'' if done else '; --again measures anew'}")
-    write_page()
+    write_pages()
 
 
 OTHERS: dict[str, Callable[[argparse.Namespace], None]] = {
@@ -155,18 +155,12 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def write_page() -> None:
-    """Writes docs/results.md from what is on disk."""
-    from experiments.page import page
-    from experiments.tables import read_table
+def write_pages() -> None:
+    """Writes docs/results.md and its pages from what is on disk."""
+    from experiments import pages
 
-    out = Path("docs") / "results.md"
-    out.parent.mkdir(exist_ok=True)
-    tables = [read_table(file) for file in sorted(FOLDER.glob("*.toml"))]
-    files = [FOLDER / "introduction.md", FOLDER / "summary.md"]
-    words = [file.read_text(encoding="utf-8") if file.is_file() else "" for file in files]
-    write_whole(out, page(tables, RESULTS, out.parent / "images", *words))
-    print(f"Results: {out}")
+    pages.write_pages(FOLDER, Path("docs"))
+    print("Results: docs/results.md")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
-from experiments.records import keep, origin, slug
+from experiments.records import slug, write_run
 from whymatch.learning.losses import contrastive
 from whymatch.matching.model import Matcher
 from whymatch.matching.ranker import Ranker
@@ -177,7 +177,7 @@ def run_speed(
         for row, results in found.items():
             record: dict[str, Any] = {"table": "speed", "row": row, "seed": 0, "encoder": kind, "pairs": pairs}
             record |= {"rounds": turns, "results": results, "seconds": round(seconds, 1)}
-            keep(folder / f"{on}-{slug(kind)}-{slug(row)}-0.json", record)
+            write_run(folder / f"{on}-{slug(kind)}-{slug(row)}-0.json", record)
             times, to = results["training step, s"], results["training step to attention"]
             looks, of = results["prediction of a pair, s"], results["prediction to attention"]
             line(f"  {row}: step {1e3 * times:.1f} ms ({to:.2f}×), prediction {1e3 * looks:.2f} ms a pair ({of:.2f}×)")
@@ -204,4 +204,4 @@ def section(runs: Sequence[dict[str, Any]]) -> str:
             lines += [f"| **{row}** | {one['parameters'] / 1e6:.2f}M | {step:.1f} | {to:.2f} | {look:.3f} | {of:.2f} |"]
             lines += [PAPER[row]] if row in PAPER and kind == "bi-SRU" else []
         lines += [""]
-    return "\n".join([*lines, origin("speed", runs), ""])
+    return "\n".join(lines).rstrip()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.records import keep, origin, slug
+from experiments.records import slug, write_run
 from whymatch.datasets.catalog import NAMES, OFFICIAL, PAPER
 from whymatch.datasets.conversion import flat_statistics, shown_count
 from whymatch.datasets.eraser import is_eraser
@@ -33,7 +33,7 @@ def keep_statistics(data: Path, folder: Path) -> list[str]:
             values = prepare(place.name, [place])
         if isinstance(values, dict):
             record = {"table": "statistics", "row": place.name, "seed": 0, "results": values}
-            keep(folder / f"{slug(place.name)}.json", {**record, "seconds": round(time.perf_counter() - start, 1)})
+            write_run(folder / f"{slug(place.name)}.json", {**record, "seconds": round(time.perf_counter() - start, 1)})
             found.append(place.name)
     if not found:
         raise ValueError(
@@ -53,7 +53,7 @@ def section(runs: Sequence[dict[str, Any]]) -> str:
     if paired:
         lines += ["The paper uses the official splits of the two others, and prints nothing about them:", ""]
         lines += [*grid(paired, PAIRS, OFFICIAL, "official"), ""]
-    return "\n".join([*lines, origin("statistics --data DATA", runs), ""])
+    return "\n".join(lines).rstrip()
 
 
 def grid(

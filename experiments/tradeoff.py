@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from experiments.records import kept
+from experiments.records import read_runs
 from whymatch.datasets.records import Pair
 from whymatch.evaluation.rationales import tokens_in
 from whymatch.learning.evaluate import see
@@ -83,7 +83,7 @@ def apart(one: Point, other: Point) -> float:
 
 def drawn(results: Path, picture: Path) -> None:
     """Draws what the e-SNLI table left on disk: a point for each exact k, a line for each attention."""
-    exact, lines = exact_points(runs := kept(results / TABLE)), curves(runs)
+    exact, lines = exact_points(runs := read_runs(results / TABLE)), curves(runs)
     if not exact and not lines:
         raise ValueError(
             f"There is nothing to draw: {results / TABLE} has no exact-k rows and no curves. "

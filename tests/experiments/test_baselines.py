@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from experiments.baselines import baseline
-from experiments.nearest import farthest
+from experiments.baselines import baseline, farthest
 from experiments.running import run_table
 from experiments.tables import read_table
 from tests.cli.test_train import OTHER, PETS, SAME

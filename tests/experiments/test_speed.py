@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from experiments import speed
-from experiments.records import kept
+from experiments.records import read_runs
 
 
 def test_every_rule_is_measured_beside_attention_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     speed.run_speed(tmp_path, pairs=2, rounds=1)
     assert "exact k = 2" in capsys.readouterr().out
-    runs = kept(tmp_path)
+    runs = read_runs(tmp_path)
     assert len(runs) == len(speed.RULES) * len(speed.ENCODERS)
     for run in runs:
         found = run["results"]
