@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.records import slug, write_run
-from whymatch.datasets.catalog import NAMES
+from whymatch.datasets.catalog import NAMES, OFFICIAL, PAPER
+from whymatch.datasets.conversion import flat_statistics, shown_count
 from whymatch.datasets.eraser import is_eraser
 from whymatch.datasets.prepare import prepare
-from whymatch.datasets.statistics import OFFICIAL, PAPER, flat, shown
 from whymatch.files import read_json
 
 RANKED = tuple(PAPER["stackexchange"])
@@ -62,8 +62,8 @@ def grid(
     """A row for each data set, those with the same numbers in one, and after each the numbers of `others`."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for run in runs:
-        values = dict(flat(run["results"]))
-        rows.setdefault(tuple(shown(values.get(column)) for column in columns), []).append(run["row"])
+        values = flat_statistics(run["results"])
+        rows.setdefault(tuple(shown_count(values.get(column)) for column in columns), []).append(run["row"])
     lines = [f"| | {' | '.join(columns.values())} |", f"|{'---|' * (len(columns) + 1)}"]
     compared: set[str] = set()
     for cells, names in rows.items():
@@ -71,6 +71,6 @@ def grid(
         base = names[0].split("-")[0]
         if base in others and base not in compared:
             compared.add(base)
-            theirs = [shown(others[base].get(column)) for column in columns]
+            theirs = [shown_count(others[base].get(column)) for column in columns]
             lines.append(f"| {base}, {whose} | {' | '.join(theirs)} |")
     return lines
