@@ -23,8 +23,8 @@ import numpy as np
 import pyarrow as pa
 
 import whymatch as wm
-from whymatch.datasets.bm25 import scorer, tokens
 from whymatch.datasets.corpora import read_corpus
+from whymatch.datasets.ranking import bm25_scorer, tokens
 from whymatch.evaluation.ranking import average_precision
 from whymatch.search.building import BuildReport, build
 from whymatch.search.corpus import CorpusRow, Place
@@ -93,7 +93,7 @@ class Exhaustive:
     def __init__(self, index: Index) -> None:
         self.index = index
         self.entries = entries_of(index)
-        self.by_words = scorer(some.text for some in self.entries)
+        self.by_words = bm25_scorer(some.text for some in self.entries)
         self.wholes = np.stack([pooled(some.vectors) for some in self.entries])
         self.place = {some.id: number for number, some in enumerate(self.entries)}
 

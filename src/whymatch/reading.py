@@ -28,6 +28,18 @@ def find_file(folders: Iterable[Path], *names: str) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
+def required_file(folders: Sequence[Path], name: str) -> Path:
+    """The file of this name, plain or gzipped, in the first of the folders that has it.
+
+    Raises:
+        ValueError: if none of them does.
+    """
+    file = find_file(folders, name)
+    if file is None:
+        raise ValueError(f"{', '.join(map(str, folders))} has no {name}, plain or gzipped.")
+    return file
+
+
 @contextmanager
 def opened(file: Path) -> Iterator[BinaryIO]:
     """The bytes of a file, decompressed where its name ends in .gz.

@@ -76,7 +76,7 @@ class Desk:
 
 @pytest.fixture
 def desk(roberta: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    monkeypatch.setitem(networks.AT_ONCE, "cpu", 64)
+    monkeypatch.setitem(networks.MAX_TOKENS_PER_BATCH, "cpu", 64)
     return Desk(roberta)
 
 

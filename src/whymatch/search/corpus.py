@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from whymatch.datasets.corpora import titled
+from whymatch.datasets.markup import titled
 from whymatch.files import inside
 from whymatch.reading import (
     JSON_ENDINGS,

@@ -20,7 +20,7 @@ from whymatch.text.document import Document
 from whymatch.transport.constraints import Constraint, Exactly
 
 CANDIDATES = 100  # in each of three ways
-DEFAULT_CONSTRAINT = Exactly(2)  # of a search without a trained ranker: docs/decisions.md, 63
+DEFAULT_CONSTRAINT = Exactly(2)  # of a search without a trained ranker: docs/decisions.md, Searching
 _WHOLE_TEXT = 1.0  # how much of a text counts in its sentences, where nothing was trained
 MIN_CHANGES_BEFORE_COMPACTION = 32
 _ROWS_PER_CHANGE = 256  # of a large table, before it is compacted: compaction writes them all again
