@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whymatch.datasets.bm25 import scorer, tokens
 from whymatch.datasets.folders import read_split
+from whymatch.datasets.ranking import bm25_scorer, tokens
 from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.intervals import bootstrap
 from whymatch.learning.evaluate import Chosen, check_queries, evaluate, ranking_metrics, rationale_metrics
@@ -21,10 +21,10 @@ from whymatch.matching.costs import cosine_distance, unit
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
 from whymatch.text.document import Document
+from whymatch.text.encoders.context import WordEncoder
 from whymatch.text.encoders.models import MINILM
-from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.sentence import SentenceEncoder
-from whymatch.text.encoders.word import WordEncoder
+from whymatch.text.encoders.trainable import Projected
 from whymatch.text.spans import Span
 
 SENTENCES, WORDS = 2, 3  # chosen as a rationale
@@ -51,7 +51,7 @@ def bm25(queries: Sequence[Query], settings: Settings) -> dict[str, Any]:
     """Ranks by BM25, with the word frequencies of all documents of the split; there are no links to count."""
     check_queries(queries)
     texts = list(dict.fromkeys(text.text for query in queries for text in query.documents))
-    number, score = {text: place for place, text in enumerate(texts)}, scorer(texts)
+    number, score = {text: place for place, text in enumerate(texts)}, bm25_scorer(texts)
     scores = []
     for query in queries:
         every = score(tokens(query.query.text))

@@ -15,6 +15,7 @@ LAYERS = [
     "reading",
     "forking",
     "interruption",
+    "batching",
     "transport",
     "text",
     "show",

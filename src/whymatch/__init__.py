@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     from whymatch.matching.rules import Attend, Transport
     from whymatch.search.index import Index
     from whymatch.text.document import Document
-    from whymatch.text.encoders.context import InContext
-    from whymatch.text.encoders.finetuned import FineTuned
+    from whymatch.text.encoders.context import InContext, WordEncoder
     from whymatch.text.encoders.precomputed import Precomputed
-    from whymatch.text.encoders.projected import Projected
     from whymatch.text.encoders.recurrent import RecurrentEncoder
-    from whymatch.text.encoders.sentence import SentenceEncoder
-    from whymatch.text.encoders.word import WordEncoder
+    from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
+    from whymatch.text.encoders.trainable import Projected
     from whymatch.text.spans import Span
     from whymatch.text.vectors import read_vectors
     from whymatch.transport.batch import pad
@@ -42,8 +40,8 @@ HOMES = {
     "Ranker": "matching.ranker",
     "Reader": "matching.reader",
     "Index": "search.index",
-    "Projected": "text.encoders.projected",
-    "FineTuned": "text.encoders.finetuned",
+    "Projected": "text.encoders.trainable",
+    "FineTuned": "text.encoders.sentence",
     "InContext": "text.encoders.context",
     "Transport": "matching.rules",
     "Attend": "matching.rules",
@@ -51,7 +49,7 @@ HOMES = {
     "Document": "text.document",
     "Span": "text.spans",
     "SentenceEncoder": "text.encoders.sentence",
-    "WordEncoder": "text.encoders.word",
+    "WordEncoder": "text.encoders.context",
     "RecurrentEncoder": "text.encoders.recurrent",
     "read_vectors": "text.vectors",
     "Precomputed": "text.encoders.precomputed",

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import whymatch as wm
-from whymatch.evaluation.faithfulness import faithfulness
+from whymatch.evaluation.rationales import faithfulness
 from whymatch.text.document import Document, joined
 
 NAMES = [f"piece {number}" for number in range(12)]

@@ -40,7 +40,7 @@ def test_models_are_timed_in_turn() -> None:
     seen: list[str] = []
     models = {}
     for name in ("a", "b"):
-        model, loss = speed.ranking(speed.encoder("frozen", batches), speed.RULES["OT (1:1)"])
+        model, loss = speed.ranking(speed.make_encoder("frozen", batches), speed.RULES["OT (1:1)"])
 
         def noted(pairs: speed.Pairs, name: str = name, loss: speed.Loss = loss) -> torch.Tensor:
             seen.append(name)
@@ -48,5 +48,5 @@ def test_models_are_timed_in_turn() -> None:
 
         models[name] = (model, noted)
     times = speed.interleaved(models, batches, rounds=2)
-    assert seen == ["a", "a", "b", "b"] * (speed.WARM + 2)
+    assert seen == ["a", "a", "b", "b"] * (speed.WARM_UP + 2)
     assert all(len(some) == 2 for one in times.values() for some in one)

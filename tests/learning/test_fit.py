@@ -19,7 +19,7 @@ from whymatch.learning.losses import contrastive
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Transport
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.trainable import Projected
 
 
 def ranker(encoder: wm.Precomputed) -> Ranker:

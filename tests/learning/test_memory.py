@@ -9,7 +9,7 @@ from whymatch.learning.memory import Memory
 from whymatch.learning.sections import EncoderSettings
 from whymatch.learning.settings import Settings
 from whymatch.text.document import document
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.trainable import Projected
 from whymatch.text.spans import words
 
 BUNDLED = Settings("classify", "data")

@@ -23,7 +23,7 @@ from whymatch.learning.fit import Fitting, Schedule
 from whymatch.learning.processes import Processes
 from whymatch.learning.sections import LossSettings
 from whymatch.learning.tasks import drawn, rank_loss
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.trainable import Projected
 
 ROOT = Path(__file__).parents[2]
 SCHEDULES = {

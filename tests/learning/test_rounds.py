@@ -11,7 +11,7 @@ from tests.learning.planted import Planted, planted
 from tests.learning.test_fit import hinge, ranker, wins
 from whymatch.learning.fit import Fitting, Schedule
 from whymatch.learning.rounds import APART, mean, run_rounds
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.trainable import Projected
 
 Weights = dict[str, Tensor]
 

@@ -11,8 +11,8 @@ import whymatch as wm
 from tests.search.encoding import WordSums, aligner, post, posts
 from whymatch.matching.refinement import Refinement
 from whymatch.search.duplicates import duplicates
+from whymatch.search.entries import Entry
 from whymatch.search.index import Index
-from whymatch.search.rows import Entry
 from whymatch.search.scoring import Encoded, comparable, scores
 from whymatch.text.document import document
 from whymatch.transport.constraints import Constraint

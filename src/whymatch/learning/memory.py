@@ -4,9 +4,9 @@ import hashlib
 from pathlib import Path
 
 from whymatch.learning.settings import Settings
-from whymatch.text.encoders.known import Known
 from whymatch.text.encoders.models import locate
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.precomputed import KnownVectors
+from whymatch.text.encoders.trainable import Projected
 
 
 class Memory:
@@ -14,13 +14,13 @@ class Memory:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
-        self.known: dict[str, Known] = {}
+        self.known: dict[str, KnownVectors] = {}
 
     def share(self, encoder: Projected, settings: Settings) -> None:
         """Gives the encoder the vectors that runs with the same model have left."""
         key = _key(encoder, settings.encoder.model)
         if key not in self.known:
-            self.known[key] = encoder.known if self.folder is None else Known.read(self.folder / key)
+            self.known[key] = encoder.known if self.folder is None else KnownVectors.read(self.folder / key)
         encoder.known = self.known[key]
 
     def keep(self) -> None:

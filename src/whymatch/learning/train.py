@@ -34,7 +34,7 @@ from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
 from whymatch.matching.saving import from_pretrained
 from whymatch.text.document import Document
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.trainable import Projected
 
 TEXTS_PER_BATCH = 2048  # texts that are encoded at a time
 SECONDS_BETWEEN_WRITES = 60.0  # of vectors, while texts are being encoded

@@ -5,15 +5,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from whymatch.matching.reader import Reader
 from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.encoders import Encoder
-from whymatch.text.encoders.context import InContext
-from whymatch.text.encoders.finetuned import FineTuned
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.context import InContext, WordEncoder
 from whymatch.text.encoders.recurrent import RecurrentEncoder
-from whymatch.text.encoders.sentence import SentenceEncoder
-from whymatch.text.encoders.word import WordEncoder
+from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
+from whymatch.text.encoders.trainable import Projected
 from whymatch.text.vectors import WordVectors
 from whymatch.transport.constraints import constraint_from_dict
 from whymatch.transport.entropic import Temperature
@@ -92,7 +92,7 @@ def build_encoder(folder: Path, values: dict[str, Any], vectors: WordVectors | N
         return tuned
     if kind == "recurrent":
         assert vectors is not None
-        weights = vectors.vectors.new_ones(len(vectors.vectors)) if values["weighted"] else None  # then loaded
+        weights = torch.ones(len(vectors.vectors)) if values["weighted"] else None  # then loaded
         shape = values["hidden"], values["layers"]
         return RecurrentEncoder(vectors, *shape, in_context=values["in_context"], weights=weights)
     raise ValueError(

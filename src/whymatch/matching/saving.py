@@ -28,14 +28,12 @@ from whymatch.matching.rarity import Rarity
 from whymatch.matching.reader import Reader
 from whymatch.matching.refinement import Refinement
 from whymatch.text.encoders import Encoder
-from whymatch.text.encoders.context import InContext
-from whymatch.text.encoders.finetuned import FineTuned
+from whymatch.text.encoders.context import InContext, WordEncoder
 from whymatch.text.encoders.folders import member, model_files
 from whymatch.text.encoders.modules import sentence_files
-from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.recurrent import RecurrentEncoder
-from whymatch.text.encoders.sentence import SentenceEncoder
-from whymatch.text.encoders.word import WordEncoder
+from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
+from whymatch.text.encoders.trainable import Projected
 from whymatch.text.spans import splitter
 from whymatch.text.vectors import WordVectors
 
@@ -140,7 +138,7 @@ def _write_vectors(encoders: Iterable[Any], folder: Path) -> dict[str, Tensor]:
         raise ValueError("Encoder and reader have word vectors of their own: only one set can be written.")
     for vectors in found.values():
         _write_json(folder / VOCABULARY, vectors.words)
-        return {"vectors": vectors.vectors}
+        return {"vectors": torch.from_numpy(vectors.vectors)}
     return {}
 
 
@@ -253,5 +251,5 @@ def _read_vectors(folder: Path, config: dict[str, Any], tensors: dict[str, Tenso
     for values in (config["encoder"], config.get("reader")):
         if values and values["kind"] == "recurrent":
             words = json.loads((folder / VOCABULARY).read_text(encoding="utf-8"))
-            return WordVectors(values["name"], words, tensors.pop("vectors"))
+            return WordVectors(values["name"], words, tensors.pop("vectors").numpy())
     return None

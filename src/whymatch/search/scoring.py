@@ -14,9 +14,7 @@ from torch.nn.utils.rnn import pad_sequence
 from whymatch.matching.aligner import MOST_PAIRS, Aligner, batches
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.costs import Cost
-from whymatch.matching.ranker import Ranker
-from whymatch.matching.rules import Transport
-from whymatch.search.rows import Entry
+from whymatch.search.entries import Entry
 from whymatch.text.document import Document
 from whymatch.text.spans import Span
 from whymatch.transport.batch import pad
@@ -44,17 +42,6 @@ class Stored:
 
     def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
         return [self.known[text, tuple(some)].numpy() for text, some in zip(texts, spans, strict=True)]
-
-
-def parts(matcher: Aligner | Ranker) -> tuple[Aligner, Constraint | None]:
-    """The aligner of a matcher, and its constraint if it was trained with one."""
-    if isinstance(matcher, Aligner):
-        return matcher, None
-    if not isinstance(matcher, Ranker):
-        raise TypeError(f"An index takes an Aligner or a Ranker, got {type(matcher).__name__}.")
-    if not isinstance(matcher.rule, Transport):
-        raise ValueError("This ranker attends to every pair of spans: it has no few links to search by. Use Transport.")
-    return matcher.aligner, matcher.rule.constraint
 
 
 def comparable(constraint: Constraint, query: int, document: int) -> float:
