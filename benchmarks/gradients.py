@@ -21,7 +21,7 @@ from torch import Tensor
 from whymatch import Constraint, Exactly, OneTo, Temperature, sinkhorn, solve
 from whymatch.matching.costs import cosine_distance
 from whymatch.show.terminal import table
-from whymatch.transport.unrolled import unrolled
+from experiments.unrolled import unrolled
 
 Rule = Callable[[Tensor, Constraint, float], Tensor]
 

@@ -21,7 +21,7 @@ from whymatch.learning.tasks import classify_loss
 from whymatch.learning.train import Run, Watch, train
 from whymatch.show.words import IN_CONTEXT
 from whymatch.text.document import Document
-from whymatch.transport.unrolled import unrolled
+from experiments.unrolled import unrolled
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "it", "rained", "dog", "ran"]
 EPSILON = 1e-4
