@@ -49,7 +49,7 @@ def bm25(queries: Sequence[Query], settings: Settings) -> dict[str, Any]:
 def late_interaction(queries: Sequence[Query], settings: Settings) -> dict[str, Any]:
     """Ranks by the mean, over the query's spans, of the largest cosine with a span of the document."""
     encoder = SentenceEncoder(settings.encoder.model or MINILM)
-    return evaluate(Ranker(Projected(encoder, encoder.size), MaxSim(), split=settings.spans), queries)
+    return evaluate(Ranker(Aligner(settings.spans, Projected(encoder, encoder.size)), MaxSim()), queries)
 
 
 @dataclass(frozen=True)

@@ -72,16 +72,16 @@ def gallery(data: Path, model: Path | None = None) -> str:
         )
     encoder = "all-MiniLM-L6-v2, untrained"
     if trained is not None:
-        encoder, found = trained.encoder.name, [one for one in found if suits(trained, one)]
+        encoder, found = trained.aligner.encoder.name, [one for one in found if suits(trained, one)]
         if not found:
-            kind = f"a {trained.kind} of {trained.split} spans"
+            kind = f"a {trained.kind} of {trained.aligner.spans} spans"
             raise ValueError(f"The model in {model} is {kind}, and {data} has nothing for one.")
     return page([group(one, data, trained) for one in found], "Example rationales", f"{ABOUT} Encoder: {encoder}.")
 
 
 def suits(model: Ranker | Classifier, shown: Shown) -> bool:
     """Whether a trained model does what a data set asks for."""
-    return (shown.task == "rank") == isinstance(model, Ranker) and model.split == shown.spans
+    return (shown.task == "rank") == isinstance(model, Ranker) and model.aligner.spans == shown.spans
 
 
 def group(shown: Shown, data: Path, model: Ranker | Classifier | None) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def by_constraint(why: Alignment) -> dict[str, Any]:
 
 def by_attention(texts: tuple[Document, Document], aligner: Aligner) -> dict[str, Any]:
     """Attention in both directions, cut to its active pairs, strongest first."""
-    (cost,) = aligner.costs([texts])
+    cost = torch.from_numpy(aligner.costs([texts])[0])
     rule, sizes = Attend(TEMPERATURE), torch.tensor([[len(text) for text in texts]])
     active, weights = rule.active(cost[None], sizes)[0], rule.weights(cost[None], sizes)[0]
     links = sorted(with_weights(active, weights), key=lambda link: (-link[2], link))

@@ -12,7 +12,8 @@ from whymatch.datasets.records import Pair
 from whymatch.evaluation.intervals import bootstrap
 from whymatch.learning.evaluate import Chosen, rationale_metrics
 from whymatch.learning.settings import Settings
-from whymatch.matching.costs import cosine_distance, unit
+from whymatch.cost import Cosine
+from whymatch.cost.base import unit
 from whymatch.text.document import Document
 from whymatch.text.encoders.models import MINILM
 from whymatch.text.encoders.sentence import SentenceEncoder
@@ -38,10 +39,7 @@ def farthest_words(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
     encoder = WordEncoder(settings.encoder.model or MINILM, layer=settings.encoder.layer)
     texts = list(dict.fromkeys(text for pair in pairs for text in (pair.left, pair.right)))
     vectors = dict(zip(texts, encoder.encode([t.text for t in texts], [t.spans for t in texts]), strict=True))
-    chosen = [
-        farthest(cosine_distance(*(torch.from_numpy(vectors[text]) for text in (pair.left, pair.right))))
-        for pair in pairs
-    ]
+    chosen = [farthest(Cosine().between(vectors[pair.left], vectors[pair.right])) for pair in pairs]
     links = [len(one.spans[1]) for one in chosen]
     shares = [100 * number / max(1, len(p.left) * len(p.right)) for number, p in zip(links, pairs, strict=True)]
     found = {"active alignments": bootstrap(links)._asdict(), "% active": bootstrap(shares)._asdict()}

@@ -107,7 +107,7 @@ def encoder(kind: str, batches: Sequence[Pairs]) -> TrainableEncoder:
 
 def ranking(learner: TrainableEncoder, rule: Rule) -> tuple[Ranker, Loss]:
     """A ranker with the hinge between the first and the second of every two pairs."""
-    model = Ranker(learner, rule).to(device())
+    model = Ranker(Aligner("sentence", learner), rule).to(device())
 
     def loss(pairs: Pairs) -> Tensor:
         scores = model(pairs).score.view(-1, 2)

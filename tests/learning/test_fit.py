@@ -23,7 +23,7 @@ from whymatch.text.encoders.projected import Projected
 
 
 def ranker(encoder: wm.Precomputed) -> Ranker:
-    return Ranker(Projected(encoder, SIZE), wm.Exactly(LINKS), split="line")
+    return Ranker(Aligner("line", Projected(encoder, SIZE)), wm.Exactly(LINKS))
 
 
 def hinge(model: Ranker, tasks: Sequence[Planted]) -> torch.Tensor:
@@ -167,9 +167,9 @@ def test_a_trained_classifier_finds_links_that_it_never_saw_and_attention_does_n
     tasks, encoder = planted(1300, seed=0)
     train, validation, test = tasks[:1000], tasks[1000:1100], tasks[1100:]
     found = {}
-    for rule in (Transport(wm.Exactly(LINKS), wm.Temperature(0.05)), Attend()):
+    for rule in (Transport(wm.Exactly(LINKS), wm.transport.Temperature(0.05)), Attend()):
         torch.manual_seed(0)
-        model = Classifier(Projected(encoder, SIZE), rule, ["no", "yes"], split="line", hidden=64, dropout=0.0)
+        model = Classifier(Aligner("line", Projected(encoder, SIZE)), rule, ["no", "yes"], hidden=64, dropout=0.0)
 
         def loss(some: Sequence[Planted], model: Classifier = model) -> torch.Tensor:
             logits, _ = model.logits([(task.left, task.similar) for task in some])

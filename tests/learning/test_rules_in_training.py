@@ -334,7 +334,7 @@ def test_the_card_names_no_place_on_the_machine(kind: str, context: str, place: 
 def test_an_unrolled_rule_learns_by_its_iterations_and_predicts_by_the_exact_plan(place: Path, tmp_path: Path) -> None:
     recurrent = encoder(place, "recurrent", "none")
     run = settings(place, encoder=recurrent, rule={"constraint": "exactly:2", "unrolled": EPSILON})
-    assert run.rule.build() == wm.Transport(wm.Exactly(2), wm.Temperature(0.1), unrolled=EPSILON)
+    assert run.rule.build() == wm.learning.Transport(wm.Exactly(2), wm.transport.Temperature(0.1), unrolled=EPSILON)
     _, model = trained(run, tmp_path / "run")
     assert model.rule == run.rule.build()
     assert [len(one.alignment.links) for one in model.predict(texts(run))] == [2] * 4
@@ -354,7 +354,7 @@ def test_a_temperature_falls_while_marks_teach(place: Path, tmp_path: Path, monk
     seen: list[float] = []
 
     def noted(model: wm.Classifier, *given: Any) -> torch.Tensor:
-        assert isinstance(model.rule, wm.Transport)
+        assert isinstance(model.rule, wm.learning.Transport)
         assert model.rule.smooth is not None
         seen.append(model.rule.smooth.epsilon)
         return classify_loss(model, *given)

@@ -20,7 +20,7 @@ SPLIT = [OTHER[0], f"{SAME[1]} {OTHER[2]}"]  # spans of its own, one of them of 
 
 def ranker(split: str, seed: int) -> wm.Ranker:
     """A ranker with a map of its own."""
-    model = wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(1), split=split)
+    model = wm.Ranker(wm.Aligner(split, wm.learning.Projected(wm.SentenceEncoder(), 384)), wm.Exactly(1))
     generator = torch.Generator().manual_seed(seed)
     for weight in model.parameters():
         weight.data = torch.randn(weight.shape, generator=generator)

@@ -106,7 +106,7 @@ def test_an_index_is_what_one_process_would_make(tmp_path: Path) -> None:
 
 def test_another_training_is_another_matcher() -> None:
     def ranker(seed: int) -> wm.Ranker:
-        model = wm.Ranker(wm.Projected(aligner().encoder, SIZE), Exactly(1), split="line")
+        model = wm.Ranker(wm.Aligner("line", wm.learning.Projected(aligner().encoder, SIZE)), Exactly(1))
         torch.manual_seed(seed)
         assert isinstance(model.encoder, wm.Projected)
         torch.nn.init.normal_(model.encoder.map.weight)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from whymatch.matching.aligner import Aligner, Text
 from whymatch.matching.encoding import each_alone
 from whymatch.search.rows import Entry, entry
-from whymatch.text.document import Document, document
+from whymatch.text.document import Document
 from whymatch.text.spans import is_blank
 
 
@@ -32,7 +32,7 @@ def outcomes(aligner: Aligner, documents: Mapping[str, Text]) -> dict[str, Entry
 
 def split(aligner: Aligner, text: Text) -> Document:
     """A text that has spans."""
-    found = document(text, aligner.split, limit=aligner.limit, separator=aligner.separator)
+    found = aligner.split(text)
     if not len(found) or is_blank(found.text):
         raise ValueError("The text is empty.")
     return found

@@ -64,23 +64,23 @@ def identify(aligner: Aligner) -> Identity:
             f"{aligner.encoder.name} reads both texts together, so that a document has no vectors of its own to keep. "
             "Use an encoder that reads each text alone."
         )
-    split = next((name for name, known in SPLITTERS.items() if known is aligner.split), None)
+    split = next((name for name, known in SPLITTERS.items() if known is aligner.splitter), None)
     probe = probed(aligner)
     size = getattr(aligner.encoder, "size", None) or (0 if probe is None else len(probe))
     if not size:
         raise ValueError(f"{aligner.encoder.name} does not tell how long its vectors are: give it a size.")
-    name = split or str(getattr(aligner.split, "__name__", "own"))
+    name = split or str(getattr(aligner.splitter, "__name__", "own"))
     return Identity(name, aligner.encoder.name, int(size), None if probe is None else tuple(probe))
 
 
 def probed(aligner: Aligner) -> Sequence[float] | None:
     """The pooled vector of the probe, none where an encoder knows only texts of its own."""
-    text = document(PROBE, aligner.split)
+    text = document(PROBE, aligner.splitter)
     try:
         (vectors,) = aligner.encoder.encode([text.text], [text.spans])
     except ValueError:
         return None
-    return [round(value, 5) for value in pooled(vectors).tolist()]
+    return [round(value, 5) for value in pooled(np.asarray(vectors)).tolist()]
 
 
 def check(index: Identity, given: Identity, where: object) -> None:

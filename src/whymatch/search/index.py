@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch
 
+from whymatch.cost import Cosine, Cost, WholeText
 from whymatch.matching.aligner import Aligner, Text
-from whymatch.matching.costs import blended, cosine_distance
 from whymatch.matching.ranker import Ranker
 from whymatch.search.candidates import Candidate, candidates
 from whymatch.search.encoding import outcomes, split
@@ -163,11 +163,11 @@ class Index:
     def encoded(self, text: Document) -> Encoded:
         """A text with its vectors."""
         (vectors,) = self.aligner.encoder.encode([text.text], [text.spans])
-        return Encoded(text, torch.from_numpy(vectors))
+        return Encoded(text, vectors)
 
     def candidates(self, query: Encoded, number: int) -> list[Candidate]:
         """What is worth aligning with a text."""
-        return candidates(self.store, query.document.text, query.vectors.numpy(), number)
+        return candidates(self.store, query.document.text, query.vectors, number)
 
     def ranked(self, query: Encoded, found: list[Candidate], top: int, constraint: Constraint | None) -> Results:
         """The best candidates by their exact alignment.
@@ -195,4 +195,4 @@ def untrained() -> Aligner:
 
     The vectors that are kept are the same. Links then depend on the text around them; with `Aligner()` they do not.
     """
-    return Aligner(cost=blended(cosine_distance, whole=WHOLE))
+    return Aligner(cost=Cost(Cosine(), WholeText(WHOLE)))

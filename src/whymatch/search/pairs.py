@@ -159,11 +159,9 @@ def score_on_ray(
 def fingerprint(matcher: Aligner | Ranker) -> str:
     """What tells a matcher from others, the same one after another training included."""
     aligner = parts_of(matcher)[0]
-    parts = [identify(aligner).known, aligner.cost.name, aligner.order]
-    if aligner.refinement is not None:
-        parts += ["refined", aligner.refinement.novelty, aligner.refinement.nearest]
-    if (rarity := aligner.rarity) is not None:
-        parts += ["rarity", rarity.weight, rarity.shared, rarity.texts, sorted(rarity.counts.items())]
+    parts = [identify(aligner).known, aligner.cost.to_list()]
+    if (counts := aligner.cost.word_counts) is not None:
+        parts += [counts.texts, sorted(counts.counts.items())]
     digest = hashlib.blake2b(repr(parts).encode(), digest_size=16)
     for name, tensor in sorted(matcher.state_dict().items()) if isinstance(matcher, Ranker) else ():
         digest.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())
