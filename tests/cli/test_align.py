@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import DUPLICATE, LONG, QUESTION, SHORT, Align, aligned, refused, written
-from whymatch.matching.aligner import Aligner, default_words
-from whymatch.matching.costs import COSTS
+from whymatch.cost import COSTS
+from whymatch.matching.aligner import Aligner, default_aligner
 from whymatch.text.encoders import models
 from whymatch.text.spans import SPLITTERS
 from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
@@ -156,7 +156,7 @@ def test_a_page_is_written_where_there_is_another_model_only(
 ) -> None:
     other, page = str(models.bundle()), tmp_path / "page.html"
     monkeypatch.setattr(models, "bundle", lambda: None)
-    default_words.cache_clear()
+    default_aligner.cache_clear()
     assert align("--text", SHORT, LONG, "--encoder", other, "--below", "0.6", "--html", page).status == 0
     assert "It rained all day." in page.read_text("utf-8")
 

@@ -14,8 +14,8 @@ from tests.learning.planted import LINKS, SIZE, SPANS, planted
 from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.rationales import f1, tokens_in
 from whymatch.learning.card import write_card
-from whymatch.learning.evaluate import choose_thresholds, classify_score, evaluate
-from whymatch.learning.train import Watch, tune
+from whymatch.learning.evaluate import choose_thresholds, evaluate, validation_score
+from whymatch.learning.tasks import ClassifyTask
 from whymatch.matching.classifier import Prediction
 from whymatch.matching.rules import Rule
 from whymatch.text.document import Document
@@ -57,13 +57,13 @@ def test_what_chooses_an_epoch_has_marks_in_it_where_they_teach() -> None:
     found = evaluate(model, PAIRS)
     task, reasons = (found[name]["mean"] for name in ("macro F1", "both rationale F1"))
     assert task != pytest.approx(reasons)
-    assert classify_score(model, PAIRS) == pytest.approx(task)
-    assert classify_score(model, PAIRS, marked=True) == pytest.approx((task + reasons) / 2)
+    assert validation_score(model, PAIRS) == pytest.approx(task)
+    assert validation_score(model, PAIRS, with_rationales=True) == pytest.approx((task + reasons) / 2)
     right = [replace(pair, left_rationale=None) for pair in PAIRS]
     of_one = fmean([task, found["right rationale F1"]["mean"]])
-    assert classify_score(model, right, marked=True) == pytest.approx(of_one)
+    assert validation_score(model, right, with_rationales=True) == pytest.approx(of_one)
     nobody = [replace(pair, right_rationale=None) for pair in right]
-    assert classify_score(model, nobody, marked=True) == pytest.approx(task)
+    assert validation_score(model, nobody, with_rationales=True) == pytest.approx(task)
 
 
 def test_metrics_are_those_of_the_predictions() -> None:
@@ -139,7 +139,7 @@ def test_attention_is_also_measured_on_what_it_calls_aligned() -> None:
 def test_thresholds_are_chosen_on_validation_kept_and_used(tmp_path: Path) -> None:
     model, validation, test = classifier(), PAIRS[:12], PAIRS[12:]
     assert not [name for name in evaluate(model, test) if "above" in name]
-    tune(model, validation, Watch())
+    ClassifyTask(model, validation).calibrate(print)
     assert model.thresholds == choose_thresholds(model, validation)
     assert model.thresholds.keys() == {"left", "right", "both"}
     model.save_pretrained(tmp_path)

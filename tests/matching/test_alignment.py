@@ -117,7 +117,7 @@ def test_a_page_shows_the_words_of_links_while_there_is_room() -> None:
         {line: torch.randn(5, generator=torch.Generator().manual_seed(len(line))) for line in lines}
     )
     why = wm.Aligner("line", vectors).align("\n".join(lines), "\n".join(reversed(lines)), wm.Exactly(3))
-    shown = why.zoomed(wm.Aligner(str.split, VECTORS))
+    shown = why._zoomed(wm.Aligner(str.split, VECTORS))
     cells = [length(why.left.pieces[i]) * length(why.right.pieces[j]) for i, j in shown]
     assert sum(cells) <= MAX_WORD_PAIRS
     assert {link.at for link in why.links if length(link.texts[0]) * length(link.texts[1]) < 5000} <= {*shown}

@@ -1,6 +1,8 @@
 """Rankers and classifiers: what they return, what they read, and what comes back from a folder."""
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -167,10 +169,12 @@ def test_what_cannot_be_trained_or_written_is_said(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a function of your own"):
         wm.Ranker(wm.Aligner(str.splitlines, encoder), wm.Exactly(1)).save_pretrained(tmp_path)
 
-    class Unnamed(Term):
-        name = "neighbours"  # which is another term's
+    @dataclass(frozen=True)
+    class ByFunction(Term):
+        change: Callable[[float], float]
+        name = "by_function"
 
-    own = wm.Aligner("sentence", encoder, Cost(Cosine(), Unnamed()))
+    own = wm.Aligner("sentence", encoder, Cost(Cosine(), ByFunction(abs)))
     with pytest.raises(ValueError, match="a cost of your own"):
         wm.Ranker(own, wm.Exactly(1)).save_pretrained(tmp_path)
 

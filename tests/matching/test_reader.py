@@ -143,9 +143,9 @@ def test_a_fine_tuned_reader_comes_back_beside_a_frozen_encoder(minilm: Path, tm
 def test_attention_has_no_links_to_read() -> None:
     with pytest.raises(ValueError, match="goes with a constraint"):
         wm.Classifier(wm.Aligner("sentence", wm.learning.Projected(VECTORS, 5)), wm.learning.Attend(), ["no", "yes"], reader=wm.learning.LinkReader(in_context()))
-    unrolled = wm.learning.Transport(wm.Exactly(1), unrolled=0.1)
+    soft = wm.learning.Transport(wm.Exactly(1), soft=True)
     with pytest.raises(ValueError, match="a constraint and a hard plan"):
-        wm.Classifier(wm.Aligner("sentence", wm.learning.Projected(VECTORS, 5)), unrolled, ["no", "yes"], reader=wm.learning.LinkReader(in_context()))
+        wm.Classifier(wm.Aligner("sentence", wm.learning.Projected(VECTORS, 5)), soft, ["no", "yes"], reader=wm.learning.LinkReader(in_context()))
 
 
 def test_a_reader_has_an_encoder_of_its_own() -> None:

@@ -9,7 +9,7 @@ import torch
 
 import whymatch as wm
 from tests.search.encoding import WordSums, aligner, post, posts
-from whymatch.matching.refinement import Refinement
+from whymatch.cost import Cosine, Cost, Novelty
 from whymatch.search.duplicates import duplicates
 from whymatch.search.index import Index
 from whymatch.search.rows import Entry
@@ -143,7 +143,9 @@ def test_near_duplicates_are_listed_once_with_their_links(tmp_path: Path) -> Non
 
 
 def test_a_ranker_searches_with_its_own_constraint_and_calibration(minilm: Path, tmp_path: Path) -> None:
-    ranker = wm.Ranker(wm.Aligner("sentence", wm.learning.Projected(wm.SentenceEncoder(minilm), 384), XXXrefinement=Refinement(0, 0.1)), wm.Exactly(2)).eval()
+    encoder = wm.learning.Projected(wm.SentenceEncoder(minilm), 384)
+    ranker = wm.Ranker(wm.Aligner("sentence", encoder, Cost(Cosine(), Novelty(0.1))), wm.Exactly(2)).eval()
+
     index = Index.create(tmp_path, ranker)
     index.add({"a": "The cat slept. It rained all day.", "b": "Wine is red. Prices rose."})
     assert index.search("All day there was rain. A cat was asleep.")[0].probability is None

@@ -55,7 +55,7 @@ def load_checkpoint(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any], li
 
 def _digest(data: bytes, record: Mapping[str, Any]) -> str:
     """A hash of the tensors and of the state beside them."""
-    return hashlib.sha256(data + json.dumps(record, sort_keys=True).encode()).hex_digest()
+    return hashlib.sha256(data + json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 class Journal:

@@ -36,7 +36,12 @@ def rationale(plan: Tensor, gold: Tensor, sizes: Tensor, constraint: Constraint,
 
     `plan` (batch, n, m) is entropic: a hard one has no gradient here. `gold` (batch, n or m) marks spans of the left
     (side 0) or right text (side 1). It is 0 where the constraint links every span of that side, whatever it costs.
+
+    Raises:
+        ValueError: for `Balanced()`, which links every span.
     """
+    if constraint.takes_masses:
+        raise ValueError("Balanced() links every span: rationales cannot supervise it. Use Exactly, UpTo or OneTo.")
     chosen = chances(plan, sizes, constraint)[side]
     free = torch.arange(chosen.shape[1])[None] < sizes[:, side, None]
     free &= torch.tensor([constraint.may_omit(n, m, side) for n, m in sizes.tolist()])[:, None]

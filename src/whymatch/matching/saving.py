@@ -97,11 +97,11 @@ def _describe(model: Matcher) -> dict[str, Any]:
         raise ValueError("A model that cuts texts by a function of your own cannot be written: use spans by name.")
     cost = aligner.cost.to_list()
     try:
-        known = Cost.from_list(cost, aligner.cost.word_counts) == aligner.cost
-    except ValueError:
+        known = Cost.from_list(json.loads(json.dumps(cost)), aligner.cost.word_counts) == aligner.cost
+    except (ValueError, TypeError):
         known = False
     if not known:
-        raise ValueError(f"{aligner.cost.name} is a cost of your own: it cannot be written to a file.")
+        raise ValueError(f"{aligner.cost} is a cost of your own: it cannot be written to a file.")
     config: dict[str, Any] = {
         "format": FORMAT,
         "kind": model.kind,
