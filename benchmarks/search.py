@@ -23,15 +23,15 @@ import numpy as np
 import pyarrow as pa
 
 import whymatch as wm
-from whymatch.datasets.bm25 import scorer, tokens
 from whymatch.datasets.corpora import read_corpus
+from whymatch.datasets.ranking import bm25_scorer, tokens
 from whymatch.evaluation.ranking import average_precision
-from whymatch.search.building import Report, build
-from whymatch.search.candidates import PROBES
-from whymatch.search.corpus import Place, Row
-from whymatch.search.index import CANDIDATES, DEFAULT, Index
-from whymatch.search.rows import COLUMNS, Entry, from_arrow, pooled
+from whymatch.search.building import BuildReport, build
+from whymatch.search.corpus import CorpusRow, Place
+from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, pooled
+from whymatch.search.index import CANDIDATES, DEFAULT_CONSTRAINT, Index
 from whymatch.search.scoring import encoded, scores
+from whymatch.search.store import PROBED_PARTITIONS
 from whymatch.show.terminal import table
 from whymatch.transport.constraints import parse_constraint
 
@@ -79,10 +79,12 @@ def posts(data: Path, most: int) -> tuple[dict[str, str], Mapping[str, set[str]]
     return {id_: corpus.texts[id_] for id_ in order}, {id_: similar[id_] for id_ in order if similar[id_] & {*order}}
 
 
-def written(index: Index, texts: Mapping[str, str]) -> Report:
+def written(index: Index, texts: Mapping[str, str]) -> BuildReport:
     """The texts in an index, as `whymatch index` writes them."""
-    rows = (Row(Place(Path("corpus"), number, number), id_, text) for number, (id_, text) in enumerate(texts.items()))
-    return build(index, rows, lambda place, error: None)
+    rows = (
+        CorpusRow(Place(Path("corpus"), number, number), id_, text) for number, (id_, text) in enumerate(texts.items())
+    )
+    return build(index, rows, lambda complaint: None)
 
 
 class Exhaustive:
@@ -91,7 +93,7 @@ class Exhaustive:
     def __init__(self, index: Index) -> None:
         self.index = index
         self.entries = entries_of(index)
-        self.by_words = scorer(some.text for some in self.entries)
+        self.by_words = bm25_scorer(some.text for some in self.entries)
         self.wholes = np.stack([pooled(some.vectors) for some in self.entries])
         self.place = {some.id: number for number, some in enumerate(self.entries)}
 
@@ -135,7 +137,7 @@ def quality(
         for name, value in exhaustive.baselines(query, similar[query]):
             found[name].append(value)
         for wanted in constraints:
-            constraint = DEFAULT if wanted == "default" else parse_constraint(wanted).resolved(0.55)
+            constraint = DEFAULT_CONSTRAINT if wanted == "default" else parse_constraint(wanted).resolved(0.55)
             for name, value in exhaustive.aligned(query, similar[query], constraint, numbers):
                 found[name].append(value)
     mean = {name: f"{np.mean(values):.4f}" for name, values in found.items()}
@@ -144,7 +146,7 @@ def quality(
 
 
 def entries_of(index: Index) -> list[Entry]:
-    tables = (pa.Table.from_batches([batch]) for batch in index.store.batches(COLUMNS))
+    tables = (pa.Table.from_batches([batch]) for batch in index.store.batches(ENTRY_COLUMNS))
     return [some for table in tables for some in from_arrow(table, index.store.folder)]
 
 
@@ -164,7 +166,7 @@ def rates(texts: Mapping[str, str], number: int) -> None:
         some = dict(random.Random(1).sample(sorted(texts.items()), min(number, len(texts))))
         with tempfile.TemporaryDirectory() as folder:
             report = written(Index.create(folder), some)
-        share = report.encoding / report.seconds
+        share = report.encoding_seconds / report.seconds
         print(f"indexing: {report.rate:.1f} documents/s, {share:.1%} of it splitting and encoding ({number} posts)\n")
 
 
@@ -176,7 +178,7 @@ def enlarged(index: Index, folder: Path, number: int) -> Index:
         entries = entries_of(index)
         start, stream = time.perf_counter(), drawn(entries, len(large), number)
         while some := list(islice(stream, 2048)):
-            large.write(some, replacing=True)
+            large.write(some, replace=True)
         large.compact()
         seconds = time.perf_counter() - start
         print(f"{missing:,} documents with vectors written and indexed in {seconds:.0f} s: {missing / seconds:.0f}/s")
@@ -206,11 +208,11 @@ def speed(index: Index, queries: Sequence[str]) -> dict[str, list[float]]:
         encoding = time.perf_counter()
         found = index.candidates(text, CANDIDATES)
         finding = time.perf_counter()
-        scores(index.aligner, text, [some.entry for some in found[:100]], DEFAULT)
+        scores(index.aligner, text, [some.entry for some in found[:100]], DEFAULT_CONSTRAINT)
         aligning = time.perf_counter()
         index.ranked(text, found, TOP, None)
         end = time.perf_counter()
-        steps = {"encoding the query": encoding - start, f"candidates ({PROBES} probes)": finding - encoding}
+        steps = {"encoding the query": encoding - start, f"candidates ({PROBED_PARTITIONS} probes)": finding - encoding}
         steps |= {"aligning 100 candidates": aligning - finding, f"ranking all, top {TOP} in full": end - aligning}
         for name, seconds in (steps | {"search": end - start - (aligning - finding)}).items():
             taken[name].append(1000 * seconds)

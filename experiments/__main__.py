@@ -3,16 +3,35 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from experiments.gallery import gallery
+from experiments.heatmaps import heat_maps_of_every_method
+from experiments.pages import write_pages
+from experiments.running import run_table
+from experiments.sparsity import run_sparsity
+from experiments.speed import run_speed
+from experiments.statistics import keep_statistics
+from experiments.tables import read_table
+from experiments.tradeoff import draw_trade_off
+from whymatch.cli.watching import training
 from whymatch.files import write_whole
 
-FOLDER = Path("experiments")  # of the clone, in which commands are run
+FOLDER, DOCS = Path("experiments"), Path("docs")  # of the clone, in which commands are run
 RESULTS = FOLDER / "results"
+OTHERS = {
+    "sparsity": "table 1",
+    "statistics": "table 2",
+    "speed": "table 7",
+    "heatmap": "figure 5",
+    "tradeoff": "figure 6, from the results of esnli",
+    "examples": "figures 8 and 9",
+}
+"""What has no table of settings."""
 OUT = {
     "heatmap": Path("heatmap.png"),
-    "tradeoff": Path("docs/images/tradeoff.png"),
+    "tradeoff": DOCS / "images" / "tradeoff.png",
     "examples": Path("gallery.html"),
 }
 
@@ -20,34 +39,29 @@ OUT = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one table or figure and returns the exit status.
 
-    What is measured is kept in experiments/results, and docs/results.md is written anew.
+    What is measured is kept in experiments/results, and docs/results.md and its pages are written anew.
     """
     tables = [file.stem for file in sorted(FOLDER.glob("*.toml"))]
+    others, drawn = (", ".join(f"{what} ({of})" for what, of in names.items()) for names in (OTHERS, OUT))
     parser = argparse.ArgumentParser(prog="python -m experiments", description="The paper's tables and figures.")
     parser.add_argument(
-        "what",
-        metavar="WHAT",
-        help=f"a table that is trained and measured: {', '.join(tables)}; or "
-        "sparsity (table 1), statistics (table 2), speed (table 7), heatmap (figure 5), tradeoff (figure 6, from the "
-        "results of esnli), examples (figures 8 and 9)",
+        "what", metavar="WHAT", help=f"a table that is trained and measured: {', '.join(tables)}; or {others}"
     )
     parser.add_argument("--data", type=Path, help="the folder with the prepared data sets (default: WHYMATCH_PREPARED)")
     parser.add_argument("--seeds", type=int, default=1, help="tables: runs of every trained row (default: 1)")
-    parser.add_argument("--rows", default="", help="tables: the row of this name, or all whose names hold it")
+    parser.add_argument("--rows", default="", help="tables: the row of this name, or all whose names contain it")
     parser.add_argument("--again", action="store_true", help="tables: measure again what was measured before")
-    defaults = ", ".join(f"{what}: {file}" for what, file in OUT.items())
-    parser.add_argument("--out", type=Path, help=f"where to write what is drawn (default: {defaults})")
+    parser.add_argument("--out", type=Path, help=f"where to write a picture or a page (default: {drawn})")
     parser.add_argument("--model", type=Path, metavar="RUN", help="examples: a trained model (default: none, MiniLM)")
     options = parser.parse_args(arguments)
     try:
         check(options, tables)
-        options.out = options.out or OUT.get(options.what)
-        OTHERS.get(options.what, table)(options)
+        run(options, options.out or OUT.get(options.what, Path()))
     except (ValueError, OSError) as error:
         say(f"experiments: {error}")
         return 2
     except KeyboardInterrupt:
-        say("experiments: interrupted; what has checkpoints goes on from there the next time")
+        say("experiments: interrupted; a run that has checkpoints is resumed the next time")
         return 130  # as shells have it
     return 0
 
@@ -66,78 +80,33 @@ def check(options: argparse.Namespace, tables: Sequence[str]) -> None:
         raise ValueError(f"--seeds takes 1 or more, got {options.seeds}.")
 
 
-def heatmap(options: argparse.Namespace) -> None:
-    """Figure 5."""
-    from experiments.heatmaps import heat_maps_of_every_method
-
-    heat_maps_of_every_method(options.out)
-
-
-def tradeoff(options: argparse.Namespace) -> None:
-    """Figure 6."""
-    from experiments.tradeoff import drawn
-
-    drawn(RESULTS, options.out)
-    print(f"Picture: {options.out}")
-    write_page()
-
-
-def sparsity(options: argparse.Namespace) -> None:
-    """Table 1."""
-    from experiments.sparsity import run_sparsity
-
-    run_sparsity(RESULTS / "sparsity")
-    write_page()
-
-
-def statistics(options: argparse.Namespace) -> None:
-    """Table 2."""
-    from experiments.statistics import keep_statistics
-
-    say(f"statistics: {', '.join(keep_statistics(prepared(options), RESULTS / 'statistics'))}")
-    write_page()
-
-
-def speed(options: argparse.Namespace) -> None:
-    """Table 7."""
-    from experiments.speed import run_speed
-
-    run_speed(RESULTS / "speed", say)
-    write_page()
-
-
-def examples(options: argparse.Namespace) -> None:
-    """Figures 8 and 9."""
-    from experiments.gallery import gallery
-
-    write_whole(options.out, gallery(prepared(options), options.model))
-    print(f"Examples: {options.out}. They quote the data sets: mind their licences before you pass it on.")
-
-
-def table(options: argparse.Namespace) -> None:
-    """Runs the rows of a table that are not on disk yet."""
-    from experiments.running import run_table
-    from experiments.tables import read_table
-    from whymatch.cli.watching import training
-
-    data, chosen = prepared(options), read_table(FOLDER / f"{options.what}.toml")
-    with training() as watch:
-        done = run_table(
-            chosen, data, RESULTS, seeds=options.seeds, only=options.rows, again=options.again, watch=watch
-        )
-    say(f"{options.what}: {done} run{'s' * (done != 1)} measured{'' if done else '; --again measures anew'}")
-    write_page()
-
-
-OTHERS: dict[str, Callable[[argparse.Namespace], None]] = {
-    "sparsity": sparsity,
-    "statistics": statistics,
-    "speed": speed,
-    "heatmap": heatmap,
-    "tradeoff": tradeoff,
-    "examples": examples,
-}
-"""What has no table of settings."""
+def run(options: argparse.Namespace, out: Path) -> None:
+    """Runs what is asked for."""
+    match options.what:
+        case "heatmap":
+            heat_maps_of_every_method(out)
+            return
+        case "examples":
+            write_whole(out, gallery(prepared(options), options.model))
+            print(f"Examples: {out}. They quote the data sets: mind their licences before you pass it on.")
+            return
+        case "tradeoff":
+            draw_trade_off(RESULTS, out)
+            print(f"Picture: {out}")
+        case "sparsity":
+            run_sparsity(RESULTS / "sparsity")
+        case "statistics":
+            say(f"statistics: {', '.join(keep_statistics(prepared(options), RESULTS / 'statistics'))}")
+        case "speed":
+            run_speed(RESULTS / "speed", say)
+        case name:
+            data, table = prepared(options), read_table(FOLDER / f"{name}.toml")
+            rows = {"seeds": options.seeds, "only": options.rows, "again": options.again}
+            with training() as watch:
+                done = run_table(table, data, RESULTS, **rows, watch=watch)
+            say(f"{name}: {done} run{'s' * (done != 1)} measured{'' if done else '; --again measures anew'}")
+    write_pages(FOLDER, DOCS)
+    print("Results: docs/results.md")
 
 
 def prepared(options: argparse.Namespace) -> Path:
@@ -153,20 +122,6 @@ def prepared(options: argparse.Namespace) -> Path:
 
 def say(text: str) -> None:
     print(text, file=sys.stderr)
-
-
-def write_page() -> None:
-    """Writes docs/results.md from what is on disk."""
-    from experiments.page import page
-    from experiments.tables import read_table
-
-    out = Path("docs") / "results.md"
-    out.parent.mkdir(exist_ok=True)
-    tables = [read_table(file) for file in sorted(FOLDER.glob("*.toml"))]
-    files = [FOLDER / "introduction.md", FOLDER / "summary.md"]
-    words = [file.read_text(encoding="utf-8") if file.is_file() else "" for file in files]
-    write_whole(out, page(tables, RESULTS, out.parent / "images", *words))
-    print(f"Results: {out}")
 
 
 if __name__ == "__main__":

@@ -25,12 +25,12 @@ from whymatch.text.document import Document
 from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
 
 SEED = 0
-CLOSE = 0.45  # below the neutral cost, where no threshold is known
+MARGIN = 0.45  # of the threshold below the neutral cost, where the aligner knows none
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A data set of which examples are shown: so many, exact k, and spans of texts that are read easily."""
+class Examples:
+    """The examples of a data set: how many, the k of exact k, and the most spans of a text that is read easily."""
 
     name: str
     title: str
@@ -47,10 +47,10 @@ class Shown:
 
 
 SETS = (
-    Shown("stackexchange", "StackExchange", "A question and one that asks the same.", "rank", "sentence", 2, 3, 9),
-    Shown("multinews", "MultiNews", "Two articles on one event.", "rank", "sentence", 6, 2, 10),
-    Shown("esnli", "e-SNLI", "A premise and a hypothesis.", "classify", "word", 3, 6, 18),
-    Shown("multirc", "MultiRC", "A question with an answer, and a document.", "classify", "sentence", 2, 2, 14),
+    Examples("stackexchange", "StackExchange", "A question and one that asks the same.", "rank", "sentence", 2, 3, 9),
+    Examples("multinews", "MultiNews", "Two articles on one event.", "rank", "sentence", 6, 2, 10),
+    Examples("esnli", "e-SNLI", "A premise and a hypothesis.", "classify", "word", 3, 6, 18),
+    Examples("multirc", "MultiRC", "A question with an answer, and a document.", "classify", "sentence", 2, 2, 14),
 )
 ABOUT = """
 Each pair of texts under five rules; the small pictures show which pairs of spans a rule links. A constraint says how
@@ -64,61 +64,63 @@ ATTENTION = "pairs whose attention, in either direction, exceeds 0.01 / (n·m), 
 def gallery(data: Path, model: Path | None = None) -> str:
     """The page of examples from the test splits of the prepared data sets in a folder."""
     trained = None if model is None else from_pretrained(model)
-    found = [one for one in SETS if (data / one.name).is_dir()]
-    if not found:
-        names = ", ".join(one.name for one in SETS)
+    sets = [examples for examples in SETS if (data / examples.name).is_dir()]
+    if not sets:
+        names = ", ".join(examples.name for examples in SETS)
         raise ValueError(
             f"{data} holds none of {names}: `whymatch data prepare NAME --from … --out {data}/NAME` makes one."
         )
     encoder = "all-MiniLM-L6-v2, untrained"
     if trained is not None:
-        encoder, found = trained.aligner.encoder.name, [one for one in found if suits(trained, one)]
-        if not found:
-            kind = f"a {trained.kind} of {trained.aligner.spans} spans"
+        encoder, sets = trained.encoder.name, [examples for examples in sets if suits(trained, examples)]
+        if not sets:
+            kind = f"a {trained.kind} of {trained.split} spans"
             raise ValueError(f"The model in {model} is {kind}, and {data} has nothing for one.")
-    return page([group(one, data, trained) for one in found], "Example rationales", f"{ABOUT} Encoder: {encoder}.")
+    return page(
+        [group(examples, data, trained) for examples in sets], "Example rationales", f"{ABOUT} Encoder: {encoder}."
+    )
 
 
-def suits(model: Ranker | Classifier, shown: Shown) -> bool:
+def suits(model: Ranker | Classifier, examples: Examples) -> bool:
     """Whether a trained model does what a data set asks for."""
-    return (shown.task == "rank") == isinstance(model, Ranker) and model.aligner.spans == shown.spans
+    return (examples.task == "rank") == isinstance(model, Ranker) and model.split == examples.spans
 
 
-def group(shown: Shown, data: Path, model: Ranker | Classifier | None) -> dict[str, Any]:
+def group(examples: Examples, data: Path, model: Ranker | Classifier | None) -> dict[str, Any]:
     """The examples of one data set."""
-    records = read_split(data / shown.name, "test", shown.task, shown.spans)
-    pairs = choose([as_pair(record) for record in records], shown)
-    aligner = Aligner(shown.spans) if model is None else model.aligner
-    examples = []
+    records = read_split(data / examples.name, "test", examples.task, examples.spans)
+    pairs = choose([as_pair(record) for record in records], examples)
+    aligner = Aligner(examples.spans) if model is None else model.aligner
+    shown = []
     for number, pair in enumerate(pairs, start=1):
-        title = f"{shown.title} {number}" + (f": {pair.label}" if pair.label else "")
+        title = f"{examples.title} {number}" + (f": {pair.label}" if pair.label else "")
         if isinstance(model, Classifier):
             title += f", predicted {model.predict([(pair.left, pair.right)])[0].label}"
-        examples.append(example(pair, title, aligner, shown.k))
+        shown.append(example(pair, title, aligner, examples.k))
     drawn = f"{len(pairs)} of {len(records):,} in the test split, by seed {SEED}."
-    about = f"{shown.about} {drawn} Licence: {shown.licence}."
-    return {"title": shown.title, "about": about, "examples": examples}
+    about = f"{examples.about} {drawn} Licence: {examples.licence}."
+    return {"title": examples.title, "about": about, "examples": shown}
 
 
-def choose(pairs: Sequence[Pair], shown: Shown) -> list[Pair]:
+def choose(pairs: Sequence[Pair], examples: Examples) -> list[Pair]:
     """So many pairs by chance, every label in turn: those of a suitable length, before any other."""
     drawn = random.Random(SEED).sample(pairs, len(pairs))
 
     def unsuitable(pair: Pair) -> bool:
         sizes = len(pair.left), len(pair.right)
-        return min(sizes) < shown.k or max(sizes) > shown.longest
+        return min(sizes) < examples.k or max(sizes) > examples.longest
 
     by_label: dict[str, list[Pair]] = {}
     for pair in sorted(drawn, key=unsuitable):
         if len(pair.left) and len(pair.right):
             by_label.setdefault(str(pair.label), []).append(pair)
     rounds = zip_longest(*(by_label[label] for label in sorted(by_label)))
-    return [pair for some in rounds for pair in some if pair is not None][: shown.number]
+    return [pair for pairs_of_labels in rounds for pair in pairs_of_labels if pair is not None][: examples.number]
 
 
 def example(pair: Pair, title: str, aligner: Aligner, k: int) -> dict[str, Any]:
     """One pair of texts under every rule, as the page takes it; exact k is shown first."""
-    below = aligner.below if aligner.below is not None else aligner.cost.neutral - CLOSE
+    below = aligner.below if aligner.below is not None else aligner.cost.neutral - MARGIN
     constraints: list[Constraint] = [Exactly(k), UpTo(1, below=below), OneTo(1), Balanced()]
     texts = (pair.left, pair.right)
     rules = [by_constraint(aligner.align_many([texts], constraint, clip=True)[0]) for constraint in constraints]
@@ -143,7 +145,7 @@ def by_constraint(why: Alignment) -> dict[str, Any]:
 
 def by_attention(texts: tuple[Document, Document], aligner: Aligner) -> dict[str, Any]:
     """Attention in both directions, cut to its active pairs, strongest first."""
-    cost = torch.from_numpy(aligner.costs([texts])[0])
+    (cost,) = aligner.costs([texts])
     rule, sizes = Attend(TEMPERATURE), torch.tensor([[len(text) for text in texts]])
     active, weights = rule.active(cost[None], sizes)[0], rule.weights(cost[None], sizes)[0]
     links = sorted(with_weights(active, weights), key=lambda link: (-link[2], link))

@@ -1,4 +1,4 @@
-"""What was measured, one JSON a run, with when, on what and by which code."""
+"""What was measured, one JSON per run, with when, on what and by which code."""
 
 import json
 import platform
@@ -24,36 +24,32 @@ def slug(name: str) -> str:
     return "-".join(part for part in letters.split("-") if part)
 
 
-def keep(file: Path, record: dict[str, Any]) -> None:
-    """Writes a run with its circumstances."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(file, json.dumps({**record, **circumstances()}, indent=1))
-
-
-def kept(folder: Path) -> list[dict[str, Any]]:
-    """The runs in a folder, by the names of their files; what cannot be read is not there."""
-    found = (read_json(file) for file in sorted(folder.glob("*.json")))
-    return [record for record in found if isinstance(record, dict) and "results" in record]
-
-
-def circumstances() -> dict[str, Any]:
-    """When, with which code and on what a run was made."""
+def write_run(file: Path, record: dict[str, Any]) -> None:
+    """Writes a run with the date, the commit and the hardware."""
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
     threads = torch.get_num_threads()
-    return {
+    made = {
         "date": datetime.now(UTC).date().isoformat(),
         "commit": commit(),
         "hardware": gpu or f"{platform.machine()}, {threads} thread{'s' * (threads > 1)}",
     }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, json.dumps({**record, **made}, indent=1))
+
+
+def read_runs(folder: Path) -> list[dict[str, Any]]:
+    """The runs in a folder, by the names of their files; files that cannot be read are left out."""
+    records = (read_json(file) for file in sorted(folder.glob("*.json")))
+    return [record for record in records if isinstance(record, dict) and "results" in record]
 
 
 @cache
 def commit() -> str | None:
-    """That of the code, as it was when first asked; marked where files differ from it."""
+    """The commit of the code when this was first called; marked as dirty where files differ from it."""
     try:
         last, changed = (
-            subprocess.run(["git", *asked], check=False, capture_output=True, text=True).stdout.strip()
-            for asked in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "src", "experiments/*.py"])
+            subprocess.run(["git", *arguments], check=False, capture_output=True, text=True).stdout.strip()
+            for arguments in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "src", "experiments/*.py"])
         )
     except OSError:
         return None
@@ -61,10 +57,9 @@ def commit() -> str | None:
 
 
 def origin(command: str, runs: Sequence[dict[str, Any]]) -> str:
-    """Where the numbers of a section come from: command, hardware, commits and time."""
-    commits = sorted({run["commit"] for run in runs if run["commit"]})
-    of = f"commit{'s' * (len(commits) != 1)} {', '.join(commits)}" if commits else "no commit"
+    """Where the numbers of a table come from, as a row of a Markdown table: command, hardware, time and commits."""
+    commits = ", ".join(sorted({run["commit"] for run in runs if run["commit"]})) or "none"
     hardware = "; ".join(sorted({run["hardware"] for run in runs}))
     seconds = sum(run["seconds"] for run in runs)
-    took = f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{max(seconds, 2):.0f} seconds"
-    return f"`python -m experiments {command}`; {hardware}; {of}; {took} in all."
+    time = f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{max(seconds, 2):.0f} seconds"
+    return f"| `python -m experiments {command}` | {hardware} | {time} | {commits} |"

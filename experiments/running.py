@@ -1,4 +1,4 @@
-"""The rows of a table, run one after the other: what is on disk is not run again."""
+"""Runs the rows of a table one after the other, but for those whose results are on disk."""
 
 import hashlib
 import json
@@ -12,15 +12,15 @@ from typing import Any
 import torch
 
 from experiments.baselines import baseline
-from experiments.page import measured
-from experiments.records import commit, keep
-from experiments.tables import Asked, Row, Table, agree, place, resolved
+from experiments.pages import cell
+from experiments.records import commit, write_run
+from experiments.tables import Job, Row, Table, agree, job
 from experiments.tradeoff import curve
 from whymatch.datasets.folders import read_split
 from whymatch.files import held, read_json
-from whymatch.learning.building import build
+from whymatch.learning.building import build, counts_words
 from whymatch.learning.evaluate import choose_thresholds, evaluate
-from whymatch.learning.memory import Memory
+from whymatch.learning.caching import VectorCache
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings
 from whymatch.learning.train import Watch, train_one
@@ -41,92 +41,91 @@ def run_table(
     again: bool = False,
     watch: Watch | None = None,
 ) -> int:
-    """Runs what is not yet on disk, or was run with other settings; all `again`, if told. How many runs that were.
+    """Runs what is not on disk or was run with other settings, or everything `again`; returns the number of runs.
 
-    Writes one JSON a run. A run that is broken off leaves its checkpoints in `runs`, beside the results, and goes on
-    from there. That folder keeps the vectors of the bundled model, too.
+    Writes one JSON per run. A run that is interrupted leaves its checkpoints in `runs`, beside the results, and is
+    resumed from there. That folder keeps the vectors of frozen encoders, too.
     """
     watch = watch or Watch()
-    memory = Memory(results.parent / "runs" / "vectors")
+    memory = VectorCache(results.parent / "runs" / "vectors")
     commit()  # of the code that is loaded now, whatever is committed until a run ends
     done = 0
     for row, seed in wanted(table, seeds, only, watch):
-        asked = resolved(table, row, seed, data)
-        file, what = place(results, table, row, seed), f"{table.name}: {row.name}, seed {seed}"
-        before = read_json(file)
+        asked, file = job(table, row, seed, data), table.place(results, row, seed)
+        before, name = read_json(file), f"{table.name}: {row.name}, seed {seed}"
         same = before is not None and before.get("baseline") == row.baseline and agree(before, asked.described)
         if same and not again:
-            watch.line(f"{what}: measured before ({shown(table, row, before)})")
+            watch.line(f"{name}: measured before ({_in_words(table, row, before)})")
             continue
-        watch.line(what if before is None or same else f"{what} (its settings have changed)")
+        watch.line(name if before is None or same else f"{name} (its settings have changed)")
         start = time.perf_counter()
         digest = hashlib.sha256(json.dumps(asked.described, sort_keys=True).encode()).hexdigest()[:8]
-        run = results.parent / "runs" / table.name / f"{file.stem}-{digest}"
-        found = run_row(row, asked, run, watch, memory, curved=table.curve)
+        folder = results.parent / "runs" / table.name / f"{file.stem}-{digest}"
+        measured = run_row(row, asked, folder, watch, memory, curved=table.curve)
         names = {"table": table.name, "row": row.name, "seed": seed, "trained": row.trained, "baseline": row.baseline}
         seconds = round(time.perf_counter() - start, 1)
-        keep(file, {**names, "data": row.data, **found, **asked.described, "seconds": seconds})
-        watch.line(shown(table, row, found))
+        write_run(file, {**names, "data": row.data, **measured, **asked.described, "seconds": seconds})
+        watch.line(_in_words(table, row, measured))
         memory.keep()
-        shutil.rmtree(run, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         done += 1
     return done
 
 
-def shown(table: Table, row: Row, run: Mapping[str, Any]) -> str:
-    """What a run measured, in the columns of its table."""
-    cells = {name: measured(column, row, [run]) for name, column in table.columns.items()}
-    return ", ".join(f"{name} {cell}" for name, cell in cells.items() if cell)
+def _in_words(table: Table, row: Row, run: Mapping[str, Any]) -> str:
+    """The results of a run, in the columns of its table."""
+    cells = {name: cell(column, row, [run]) for name, column in table.columns.items()}
+    return ", ".join(f"{name} {text}" for name, text in cells.items() if text)
 
 
 def wanted(table: Table, seeds: int, only: str, watch: Watch) -> list[tuple[Row, int]]:
-    """The runs of the row of that name, or of all whose names hold it; all that can be run here, if none is named."""
+    """The runs of the row of that name, or of all whose names contain it; without a name, all that can be run here."""
     every = table.runs(seeds)
-    found = [(row, seed) for row, seed in every if row.name.lower() == only.lower()]
-    found = found or [(row, seed) for row, seed in every if only.lower() in row.name.lower()]
-    if only and not found:
+    runs = [(row, seed) for row, seed in every if row.name.lower() == only.lower()]
+    runs = runs or [(row, seed) for row, seed in every if only.lower() in row.name.lower()]
+    if only and not runs:
         raise ValueError(f"No row of {table.name} that is run has {only!r} in its name.")
-    if torch.cuda.is_available() or not any(row.gpu for row, _ in found):
-        return found
+    if torch.cuda.is_available() or not any(row.gpu for row, _ in runs):
+        return runs
     if only:
         watch.line(f"{table.name}: there is no GPU here, and a row that trains an encoder takes hours without one")
-        return found
+        return runs
     watch.line(f"{table.name}: there is no GPU here, and rows that train an encoder are left out")
-    return [(row, seed) for row, seed in found if not row.gpu]
+    return [(row, seed) for row, seed in runs if not row.gpu]
 
 
 def run_row(
-    row: Row, asked: Asked, folder: Path, watch: Watch, memory: Memory, *, curved: bool = False
+    row: Row, asked: Job, folder: Path, watch: Watch, memory: VectorCache, *, curved: bool = False
 ) -> dict[str, Any]:
-    """The validation score that chose the weights, the metrics on the test split, and attention's curve if asked.
+    """The validation score that chose the weights, the metrics on the test split, and with `curved` attention's curve.
 
-    What is trained is trained in the folder, where an earlier try is gone on with.
+    A row that is trained is trained in the folder, where an interrupted run is resumed.
     """
     if row.baseline is not None:
         return {"validation": None, "results": baseline(row.baseline, asked.settings)}
-    settings = after_rows(asked, folder / "first", watch, memory)
+    settings = _after_first(asked, folder / "first", watch, memory)
     test: Sequence[Any] = read_split(settings.data, "test", settings.task, settings.spans)
     if not row.trained:
-        return {"validation": None, "results": evaluate(untrained(settings, memory), test)}
+        return {"validation": None, "results": evaluate(_untrained(settings, memory), test)}
     with held(folder):
         run = train_one(settings, folder, True, watch, Processes(), memory)
     model = from_pretrained(folder / "best")
-    if isinstance(model.encoder, Projected):
-        memory.share(model.encoder, settings)
+    if isinstance(model.aligner.encoder, Projected):
+        memory.share(model.aligner.encoder, settings.encoder.model)
     watch.line("measuring on the test split")
-    found = {"validation": run.validation, "results": evaluate(model, test)}
+    measured = {"validation": run.validation, "results": evaluate(model, test)}
     if curved and isinstance(model, Classifier) and isinstance(model.rule, Attend):
         watch.line("accuracy by the share of tokens")
-        found["curve"] = curve(model, test)
-    return found
+        measured["curve"] = curve(model, test)
+    return measured
 
 
-def after_rows(asked: Asked, folder: Path, watch: Watch, memory: Memory) -> Settings:
-    """The settings with folders of models in place of the names of rows, which are trained there."""
+def _after_first(asked: Job, folder: Path, watch: Watch, memory: VectorCache) -> Settings:
+    """The settings with the models that other rows leave, which are trained here."""
     settings = asked.settings
-    for part, one in asked.first.items():
+    for part, first in asked.first.items():
         watch.line(f"first its {part}")
-        best = train_one(one, folder / part, True, watch, Processes(), memory).folder / "best"
+        best = train_one(first, folder / part, True, watch, Processes(), memory).folder / "best"
         if part == "model":
             settings = replace(settings, encoder=replace(settings.encoder, model=str(best / "encoder")))
         else:
@@ -134,16 +133,16 @@ def after_rows(asked: Asked, folder: Path, watch: Watch, memory: Memory) -> Sett
     return settings
 
 
-def untrained(settings: Settings, memory: Memory) -> Ranker | Classifier:
-    """The model as it starts; what is chosen on validation is chosen."""
+def _untrained(settings: Settings, memory: VectorCache) -> Ranker | Classifier:
+    """The model as it starts, with its thresholds chosen on validation."""
     torch.manual_seed(settings.schedule.seed)
     validation: Sequence[Any] = read_split(settings.data, "val", settings.task, settings.spans)
     counted: Sequence[Any] = (
-        read_split(settings.data, "train", settings.task, settings.spans) if settings.rarity or settings.shared else ()
+        read_split(settings.data, "train", settings.task, settings.spans) if counts_words(settings) else ()
     )
     model = build(settings, [*counted, *validation])
-    if isinstance(model.encoder, Projected):
-        memory.share(model.encoder, settings)
+    if isinstance(model.aligner.encoder, Projected):
+        memory.share(model.aligner.encoder, settings.encoder.model)
     if isinstance(model, Classifier):
         model.thresholds = choose_thresholds(model, validation)
     return model

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from experiments.records import keep, origin, slug
+from experiments.records import slug, write_run
 from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
 from whymatch.transport.exact import solve
 
@@ -63,10 +63,10 @@ def run_sparsity(folder: Path) -> None:
     """Counts for every constraint, and writes one JSON each."""
     for number, constraint in enumerate(CONSTRAINTS):
         start = time.perf_counter()
-        found = counted(constraint)
-        record = {"table": "sparsity", "row": repr(constraint), "seed": 0, "results": found}
+        counts = counted(constraint)
+        record = {"table": "sparsity", "row": repr(constraint), "seed": 0, "results": counts}
         record |= {"constraint": type(constraint).__name__, "seconds": round(time.perf_counter() - start, 1)}
-        keep(folder / f"{number}-{slug(repr(constraint))}-0.json", record)
+        write_run(folder / f"{number}-{slug(repr(constraint))}-0.json", record)
 
 
 def section(runs: Sequence[dict[str, Any]]) -> str:
@@ -80,11 +80,11 @@ def section(runs: Sequence[dict[str, Any]]) -> str:
         f"|{'---|' * 8}",
     ]
     for run in runs:
-        found, (name, promise) = run["results"], PAPER[run["constraint"]]
-        promised, links = (between(found[f"fewest {what}"], found[f"most {what}"]) for what in ("promised", "links"))
-        cells = [f"**`{run['row']}`**", name, promise, promised, links, f"{found['mean links']:.1f}"]
-        lines.append(f"| {' | '.join(cells)} | {found['% of pairs']:.1f}% | {found['broken promises']} |")
-    return "\n".join([*lines, "", origin("sparsity", runs), ""])
+        counts, (name, promise) = run["results"], PAPER[run["constraint"]]
+        promised, links = (between(counts[f"fewest {what}"], counts[f"most {what}"]) for what in ("promised", "links"))
+        cells = [f"**`{run['row']}`**", name, promise, promised, links, f"{counts['mean links']:.1f}"]
+        lines.append(f"| {' | '.join(cells)} | {counts['% of pairs']:.1f}% | {counts['broken promises']} |")
+    return "\n".join(lines)
 
 
 def between(fewest: int, most: int) -> str:

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
-from experiments.records import keep, origin, slug
+from experiments.records import slug, write_run
 from whymatch.learning.losses import contrastive
-from whymatch.matching.model import Matcher
+from whymatch.matching.aligner import Aligner
+from whymatch.matching.matcher import Matcher
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.document import Document, joined
@@ -40,7 +41,7 @@ RULES: dict[str, Rule] = {
 ENCODERS = {"bi-SRU": "the paper's encoder, 2 layers of 200", "frozen": "a linear map over vectors that are known"}
 WORDS, WIDE, FROZEN = 5000, 300, 384  # of the vocabulary, of a word vector, of a frozen vector
 SENTENCES, LENGTH = (1, 6), (12, 35)  # of a text, and words of a sentence; the paper's means are 3.7 and 23.5
-WARM = 2  # rounds that compile and fill caches
+WARM_UP = 2  # rounds that compile and fill caches
 ROUNDS = {"bi-SRU": 7, "frozen": 61}  # on a CPU
 
 ABOUT = """
@@ -96,7 +97,7 @@ def word_vectors() -> WordVectors:
     return WordVectors("random", {f"w{i}": i for i in range(WORDS)}, torch.randn(WORDS, WIDE, generator=chance))
 
 
-def encoder(kind: str, batches: Sequence[Pairs]) -> TrainableEncoder:
+def make_encoder(kind: str, batches: Sequence[Pairs]) -> TrainableEncoder:
     """An encoder of its own for every model, with the same vectors."""
     if kind == "bi-SRU":
         return RecurrentEncoder(word_vectors())
@@ -105,9 +106,9 @@ def encoder(kind: str, batches: Sequence[Pairs]) -> TrainableEncoder:
     return Projected(Precomputed(dict(zip(pieces, vectors, strict=True)), "random"), FROZEN)
 
 
-def ranking(learner: TrainableEncoder, rule: Rule) -> tuple[Ranker, Loss]:
+def ranking(encoder: TrainableEncoder, rule: Rule) -> tuple[Ranker, Loss]:
     """A ranker with the hinge between the first and the second of every two pairs."""
-    model = Ranker(Aligner("sentence", learner), rule).to(device())
+    model = Ranker(Aligner("sentence", encoder), rule).to(device())
 
     def loss(pairs: Pairs) -> Tensor:
         scores = model(pairs).score.view(-1, 2)
@@ -119,8 +120,8 @@ def ranking(learner: TrainableEncoder, rule: Rule) -> tuple[Ranker, Loss]:
 def interleaved(models: Mapping[str, tuple[Matcher, Loss]], batches: Sequence[Pairs], rounds: int) -> dict[str, Times]:
     """Every round takes a step and a prediction with each model in turn, so that all see the machine alike."""
     optimisers = {name: torch.optim.Adam(model.parameters()) for name, (model, _) in models.items()}
-    found = {name: Times([], []) for name in models}
-    for turn in range(WARM + rounds):
+    times = {name: Times([], []) for name in models}
+    for turn in range(WARM_UP + rounds):
         pairs = batches[turn % len(batches)]
         for name, (model, loss) in models.items():
             model.train()
@@ -133,10 +134,10 @@ def interleaved(models: Mapping[str, tuple[Matcher, Loss]], batches: Sequence[Pa
             with torch.no_grad():
                 loss(pairs)
             looked = now()
-            if turn >= WARM:
-                found[name].step.append(trained - started)
-                found[name].look.append(looked - trained)
-    return found
+            if turn >= WARM_UP:
+                times[name].step.append(trained - started)
+                times[name].look.append(looked - trained)
+    return times
 
 
 def ratio(times: Sequence[float], others: Sequence[float]) -> float:
@@ -147,7 +148,7 @@ def ratio(times: Sequence[float], others: Sequence[float]) -> float:
 def measured(kind: str, pairs: int, rounds: int) -> dict[str, dict[str, float]]:
     """The results of every rule with one kind of encoder."""
     batches = [made_up(seed, pairs) for seed in range(3)]
-    models = {name: ranking(encoder(kind, batches), rule) for name, rule in RULES.items()}
+    models = {name: ranking(make_encoder(kind, batches), rule) for name, rule in RULES.items()}
     times = interleaved(models, batches, rounds)
     base = times[ATTENTION]
     return {
@@ -172,12 +173,12 @@ def run_speed(
         turns = rounds or (61 if gpu else ROUNDS[kind])
         line(f"speed: {kind}, {what}; {turns} rounds of {pairs} pairs")
         start = time.perf_counter()
-        found = measured(kind, pairs, turns)
-        seconds = (time.perf_counter() - start) / len(found)
-        for row, results in found.items():
+        rules = measured(kind, pairs, turns)
+        seconds = (time.perf_counter() - start) / len(rules)
+        for row, results in rules.items():
             record: dict[str, Any] = {"table": "speed", "row": row, "seed": 0, "encoder": kind, "pairs": pairs}
             record |= {"rounds": turns, "results": results, "seconds": round(seconds, 1)}
-            keep(folder / f"{on}-{slug(kind)}-{slug(row)}-0.json", record)
+            write_run(folder / f"{on}-{slug(kind)}-{slug(row)}-0.json", record)
             times, to = results["training step, s"], results["training step to attention"]
             looks, of = results["prediction of a pair, s"], results["prediction to attention"]
             line(f"  {row}: step {1e3 * times:.1f} ms ({to:.2f}×), prediction {1e3 * looks:.2f} ms a pair ({of:.2f}×)")
@@ -189,19 +190,21 @@ def section(runs: Sequence[dict[str, Any]]) -> str:
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for run in runs:
         groups.setdefault((run["hardware"], run["encoder"]), []).append(run)
-    for (hardware, kind), some in groups.items():
+    for (hardware, kind), group in groups.items():
         lines += [
-            f"**{hardware}; {kind}** ({ENCODERS[kind]}), {some[0]['rounds']} rounds of {some[0]['pairs']} pairs:",
+            f"**{hardware}; {kind}** ({ENCODERS[kind]}), {group[0]['rounds']} rounds of {group[0]['pairs']} pairs:",
             "",
         ]
         lines += ["| | parameters | training step, ms | to attention | prediction of a pair, ms | to attention |"]
         lines += [f"|{'---|' * 6}"]
-        found = {run["row"]: run["results"] for run in some}
-        for row in [row for row in RULES if row in found]:
-            one = found[row]
-            step, look = 1e3 * one["training step, s"], 1e3 * one["prediction of a pair, s"]
-            to, of = one["training step to attention"], one["prediction to attention"]
-            lines += [f"| **{row}** | {one['parameters'] / 1e6:.2f}M | {step:.1f} | {to:.2f} | {look:.3f} | {of:.2f} |"]
+        results = {run["row"]: run["results"] for run in group}
+        for row in [row for row in RULES if row in results]:
+            numbers = results[row]
+            step, look = 1e3 * numbers["training step, s"], 1e3 * numbers["prediction of a pair, s"]
+            to, of = numbers["training step to attention"], numbers["prediction to attention"]
+            lines += [
+                f"| **{row}** | {numbers['parameters'] / 1e6:.2f}M | {step:.1f} | {to:.2f} | {look:.3f} | {of:.2f} |"
+            ]
             lines += [PAPER[row]] if row in PAPER and kind == "bi-SRU" else []
         lines += [""]
-    return "\n".join([*lines, origin("speed", runs), ""])
+    return "\n".join(lines).rstrip()

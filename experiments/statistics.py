@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.records import keep, origin, slug
-from whymatch.datasets.catalog import NAMES
+from experiments.records import slug, write_run
+from whymatch.datasets.catalog import NAMES, OFFICIAL, PAPER
+from whymatch.datasets.conversion import flat_statistics, shown_count
 from whymatch.datasets.eraser import is_eraser
 from whymatch.datasets.prepare import prepare
-from whymatch.datasets.statistics import OFFICIAL, PAPER, flat, shown
 from whymatch.files import read_json
 
 RANKED = tuple(PAPER["stackexchange"])
@@ -25,7 +25,7 @@ PAIRS = {
 
 def keep_statistics(data: Path, folder: Path) -> list[str]:
     """Keeps the statistics of every data set in a folder of prepared ones; returns their names."""
-    found = []
+    names = []
     for place in sorted(data.iterdir()):
         start = time.perf_counter()
         values = read_json(place / "statistics.json")
@@ -33,13 +33,13 @@ def keep_statistics(data: Path, folder: Path) -> list[str]:
             values = prepare(place.name, [place])
         if isinstance(values, dict):
             record = {"table": "statistics", "row": place.name, "seed": 0, "results": values}
-            keep(folder / f"{slug(place.name)}.json", {**record, "seconds": round(time.perf_counter() - start, 1)})
-            found.append(place.name)
-    if not found:
+            write_run(folder / f"{slug(place.name)}.json", {**record, "seconds": round(time.perf_counter() - start, 1)})
+            names.append(place.name)
+    if not names:
         raise ValueError(
             f"{data} holds no prepared data set: `whymatch data prepare NAME --from … --out {data}/NAME` makes one."
         )
-    return found
+    return names
 
 
 def section(runs: Sequence[dict[str, Any]]) -> str:
@@ -53,24 +53,24 @@ def section(runs: Sequence[dict[str, Any]]) -> str:
     if paired:
         lines += ["The paper uses the official splits of the two others, and prints nothing about them:", ""]
         lines += [*grid(paired, PAIRS, OFFICIAL, "official"), ""]
-    return "\n".join([*lines, origin("statistics --data DATA", runs), ""])
+    return "\n".join(lines).rstrip()
 
 
 def grid(
     runs: Sequence[dict[str, Any]], columns: dict[str, str], others: dict[str, dict[str, float]], whose: str
 ) -> list[str]:
-    """A row for each data set, those with the same numbers in one, and after each what others say of it."""
+    """A row for each data set, those with the same numbers in one, and after each the numbers of `others`."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for run in runs:
-        values = dict(flat(run["results"]))
-        rows.setdefault(tuple(shown(values.get(column)) for column in columns), []).append(run["row"])
+        values = flat_statistics(run["results"])
+        rows.setdefault(tuple(shown_count(values.get(column)) for column in columns), []).append(run["row"])
     lines = [f"| | {' | '.join(columns.values())} |", f"|{'---|' * (len(columns) + 1)}"]
-    said: set[str] = set()
+    compared: set[str] = set()
     for cells, names in rows.items():
         lines.append(f"| **{', '.join(names)}** | {' | '.join(cells)} |")
         base = names[0].split("-")[0]
-        if base in others and base not in said:
-            said.add(base)
-            theirs = [shown(others[base].get(column)) for column in columns]
+        if base in others and base not in compared:
+            compared.add(base)
+            theirs = [shown_count(others[base].get(column)) for column in columns]
             lines.append(f"| {base}, {whose} | {' | '.join(theirs)} |")
     return lines

@@ -1,42 +1,41 @@
-"""The tables of `experiments/`: their rows, the settings of each, and the rows that others start from."""
+"""The tables of `experiments/*.toml`: their rows, the settings of each, and the rows that others start from."""
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from experiments.records import slug
 from whymatch.learning.settings import Settings, completed, typed
 
-PARTS = ("encoder", "reader")  # that may read vectors, which lie beside the data
-ROW = "row of "  # TABLE: NAME, in place of a model or a teacher
+ENCODERS = ("encoder", "reader")  # tables of settings that may name word vectors, which lie beside the data
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row: what it is called, what the paper measured, and how it is run; a row without settings is quoted.
-
-    A `baseline` is one of `experiments.baselines`, in place of a model. A row that trains an encoder asks for
-    a GPU (`gpu`): elsewhere it is run if it is named, and left out otherwise. In place of the encoder's `model`, or of
-    the `teacher`, settings may name a `row of TABLE: NAME`, which is trained first, with the same seed.
-    """
+    """One row of a table: its name, what the paper printed, and how it is run; without settings it is not run."""
 
     name: str
-    paper: dict[str, float]
-    settings: dict[str, Any] | None
-    trained: bool
     data: str
+    settings: dict[str, Any] | None = None
+    """Those of `whymatch train`."""
+    paper: dict[str, float] = field(default_factory=dict)
+    """Numbers by column."""
+    trained: bool = True
     baseline: str | None = None
+    """One of `experiments.baselines`, in place of a model."""
     gpu: bool = False
-
-    @property
-    def first(self) -> dict[str, tuple[str, str]]:
-        """What is trained before it, table and name, by what it is to this row: its model or its teacher."""
-        settings = self.settings or {}
-        named = {"model": settings.get("encoder", {}).get("model"), "teacher": settings.get("loss", {}).get("teacher")}
-        rows = {part: name.removeprefix(ROW) for part, name in named.items() if name and name.startswith(ROW)}
-        return {part: name.partition(": ")[::2] for part, name in rows.items()}
+    """It trains an encoder: without a GPU it is run only if it is named."""
+    first: dict[str, list[str]] = field(default_factory=dict)
+    """Rows that are trained before it with the same seed, as [table, name]: the `model` its encoder starts from, or its
+    `teacher`."""
+    unrolled: float | None = None
+    """Trains through every iteration of Sinkhorn at this epsilon, as the paper does."""
+    marked: bool = False
+    """Trains on the pairs that people marked alone."""
+    shown: Literal["page", "headline", "ablation"] = "page"
+    """On the page of its data set, on the first page as well, or on the page of ablations instead."""
 
     @property
     def seeded(self) -> bool:
@@ -46,67 +45,85 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the paper in a folder: its columns, each with the metric and the factor that give it, and its rows.
+    """A table of the paper: its columns, each with the metric and the factor that give it, and its rows.
 
-    `order` is its place on the page. `notes` are printed after it; with `curve`, trained attention is measured at every
-    threshold (`tradeoff`) as well.
+    `order` is its place on the page, `notes` are printed after it, `ablations` after its rows on the page of ablations,
+    which begin with the rows called `beside`. With `curve`, trained attention is measured at every threshold as well.
     """
 
     folder: Path
     name: str
     order: float
     title: str
-    about: str
     columns: dict[str, tuple[str, float]]
     rows: tuple[Row, ...]
+    encoder: str = ""
+    """What the first page calls its encoder."""
+    headline: tuple[str, ...] = ()
+    """The columns of the first page; all of them, if none is named."""
+    about: str = ""
     notes: str = ""
+    ablations: str = ""
+    beside: tuple[str, ...] = ()
     curve: bool = False
 
     def runs(self, seeds: int) -> list[tuple[Row, int]]:
-        """One seed of every row first; what is not trained has no seed."""
+        """One seed of every row first; a row that is not trained has no seed."""
         return [(row, seed) for seed in range(seeds) for row in self.rows if row.settings and (row.seeded or not seed)]
+
+    def row(self, name: str) -> Row | None:
+        """The row of a name."""
+        return next((row for row in self.rows if row.name == name), None)
+
+    def place(self, results: Path, row: Row, seed: int) -> Path:
+        """Where the result of a run lies."""
+        return results / self.name / f"{slug(row.name)}-{seed}.json"
+
+
+def read_tables(folder: Path) -> list[Table]:
+    """The tables of a folder, in the order of the page."""
+    return sorted(map(read_table, sorted(folder.glob("*.toml"))), key=lambda table: table.order)
 
 
 def read_table(file: Path) -> Table:
-    """A table from its TOML file; rows take what they do not say from the table's own settings.
+    """A table from its TOML file; raises ValueError where it is none.
 
-    What is not trained has no schedule.
+    A row has the settings of the table where it does not say otherwise; one that is not trained takes no schedule.
     """
     try:
         values = tomllib.loads(file.read_text(encoding="utf-8"))
+        common, data = values.pop("settings", {}), values.pop("data")
+        values["rows"] = tuple(_read_row(row, data, common) for row in values.pop("row"))
+        values["columns"] = {name: (metric, float(factor)) for name, (metric, factor) in values["columns"].items()}
+        return Table(file.parent, file.stem, **values)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{file} is not TOML: {error}.") from None
-    common, rows = values.get("settings", {}), []
-    for row in values["row"]:
-        own, baseline = row.get("settings"), row.get("baseline")
-        trained, data = row.get("trained", baseline is None), row.get("data", values["data"])
-        shared = {key: value for key, value in common.items() if trained or key != "schedule"}
-        settings = None if own is None and baseline is None else merged(shared, own or {})
-        rows.append(Row(row["name"], row.get("paper", {}), settings, trained, data, baseline, row.get("gpu", False)))
-    columns = {name: (metric, float(factor)) for name, (metric, factor) in values["columns"].items()}
-    about, notes, curve = values.get("about", ""), values.get("notes", ""), values.get("curve", False)
-    return Table(file.parent, file.stem, values["order"], values["title"], about, columns, tuple(rows), notes, curve)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{file} is no table: {error}.") from None
+
+
+def _read_row(values: Mapping[str, Any], data: str, common: Mapping[str, Any]) -> Row:
+    row = Row(**{"data": data, "trained": "baseline" not in values, **values})
+    if row.settings is None and row.baseline is None:
+        return row
+    inherited = {key: value for key, value in common.items() if row.trained or key != "schedule"}
+    return Row(**{**vars(row), "settings": merged(inherited, row.settings or {})})
 
 
 def merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     """The second's values over the first's, tables within tables; a rule is taken whole."""
-    found = dict(first)
+    both = dict(first)
     for key, value in second.items():
-        both = isinstance(value, Mapping) and isinstance(found.get(key), Mapping) and key != "rule"
-        found[key] = merged(found[key], value) if both else value
-    return found
-
-
-def place(folder: Path, table: Table, row: Row, seed: int) -> Path:
-    """Where a run's result lies."""
-    return folder / table.name / f"{slug(row.name)}-{seed}.json"
+        tables = isinstance(value, Mapping) and isinstance(both.get(key), Mapping) and key != "rule"
+        both[key] = merged(both[key], value) if tables else value
+    return both
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One run of a row: its settings, and those of rows that are trained first, by what they are to it.
+class Job:
+    """One run of a row: its settings with the places of this machine, and those of the rows that are trained first.
 
-    `described` has both without the places where things lie on this machine.
+    `described` says what is run without those places.
     """
 
     settings: Settings
@@ -114,50 +131,65 @@ class Asked:
     described: dict[str, Any]
 
 
-def resolved(table: Table, row: Row, seed: int, data: Path) -> Asked:
-    """What a row asks for with a seed, on data in a folder."""
+def job(table: Table, row: Row, seed: int, data: Path) -> Job:
+    """What a row asks for with a seed, on the prepared data sets of a folder; raises ValueError for bad settings."""
+    before = {part: job(*other, seed, data) for part, other in _rows_before(table, row).items()}
+    described: dict[str, Any] = {"settings": asdict(_settings(table, row, seed, None))}
+    if before:
+        described["first"] = {part: other.described["settings"] for part, other in before.items()}
+        described["started from"] = row.first
+    first = {part: other.settings for part, other in before.items()}
+    return Job(_settings(table, row, seed, data), first, described)
+
+
+def _settings(table: Table, row: Row, seed: int, data: Path | None) -> Settings:
+    """The settings of a row; without a folder of data, by the names that the table has for places."""
+
+    def place(name: str) -> str:
+        return name if data is None else str(data / name)
+
     assert row.settings is not None
-    schedule = {**row.settings.get("schedule", {}), "seed": seed}
-    values = {**row.settings, "data": str(data / row.data), "schedule": schedule}
-    named = {part: row.settings[part]["vectors"] for part in PARTS if "vectors" in row.settings.get(part, {})}
-    values |= {part: {**row.settings[part], "vectors": str(data / file)} for part, file in named.items()}
+    values = merged(row.settings, {"data": place(row.data), "schedule": {"seed": seed}})
+    for part in ENCODERS:
+        if "vectors" in values.get(part, {}):
+            values[part] = {**values[part], "vectors": place(values[part]["vectors"])}
+    if row.unrolled is not None:
+        values["rule"] = {**values["rule"], "unrolled": row.unrolled}
+    if row.marked:
+        values["loss"] = {**values["loss"], "marked": True}
     settings: Settings = typed(Settings, values, f"{table.name}, {row.name}")
-    plain = {**asdict(settings), "data": row.data}
-    plain |= {part: {**plain[part], "vectors": file} for part, file in named.items()}
-    before = {part: resolved(*one, seed, data) for part, one in rows_before(table, row).items()}
-    first = {part: one.described["settings"] for part, one in before.items()}
-    described = {"settings": plain, **({"first": first} if first else {})}
-    return Asked(settings, {part: one.settings for part, one in before.items()}, described)
+    return settings
 
 
-def rows_before(table: Table, row: Row) -> dict[str, tuple[Table, Row]]:
-    """The rows that one starts from, by what they are to it; raises where one is not there, or cannot be that."""
-    if str((row.settings or {}).get("reader", {}).get("model")).startswith(ROW):
-        raise ValueError(f"{table.name}, {row.name}: a reader starts from a model, not from a row.")
-    found = {}
-    for part, (name, which) in row.first.items():
-        file, where = table.folder / f"{name}.toml", f"{table.name}, {row.name}"
+def _rows_before(table: Table, row: Row) -> dict[str, tuple[Table, Row]]:
+    """The rows that one starts from; raises ValueError where one is not there, or cannot be that."""
+    where, rows = f"{table.name}, {row.name}", {}
+    for part, (name, wanted) in row.first.items():
+        file = table.folder / f"{name}.toml"
         other = read_table(file) if file.is_file() else None
-        one = next((one for one in other.rows if one.name == which and one.trained), None) if other else None
-        if other is None or one is None or one.settings is None:
-            raise ValueError(f"{where}: there is no row {which!r} of {name} that is trained.")
-        if one.first:
-            raise ValueError(f"{where}: {which!r} starts from another row itself.")
-        if part == "model" and one.settings.get("encoder", {}).get("kind") != "fine-tuned":
-            raise ValueError(f"{where}: {which!r} fine-tunes no model to start from.")
-        found[part] = other, one
-    return found
+        start = other.row(wanted) if other else None
+        if part not in ("model", "teacher"):
+            raise ValueError(f"{where}: another row becomes a model or a teacher, not a {part}.")
+        if other is None or start is None or start.settings is None or not start.trained:
+            raise ValueError(f"{where}: there is no row {wanted!r} of {name} that is trained.")
+        if start.first:
+            raise ValueError(f"{where}: {wanted!r} starts from another row itself.")
+        if part == "model" and start.settings.get("encoder", {}).get("kind") != "fine-tuned":
+            raise ValueError(f"{where}: {wanted!r} fine-tunes no model to start from.")
+        rows[part] = other, start
+    return rows
 
 
 def agree(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether a run on disk had the settings of today; a setting that was not there yet had its default.
+    """Whether a stored run had the settings of today; a setting that was not there yet had its default.
 
     Of a run that was not trained, the schedule does not count.
     """
-    kept = {} if before.get("trained", True) else {"schedule": now["settings"]["schedule"]}
+    schedule = {} if before.get("trained", True) else {"schedule": now["settings"]["schedule"]}
     old, new = ({"its own": run["settings"], **run.get("first", {})} for run in (before, now))
-    old["its own"] = old["its own"] | kept
+    old["its own"] = old["its own"] | schedule
     try:
-        return old.keys() == new.keys() and all(completed(old[part]) == values for part, values in new.items())
+        same = old.keys() == new.keys() and all(completed(old[part]) == values for part, values in new.items())
     except ValueError:
         return False
+    return same and before.get("started from") == now.get("started from")

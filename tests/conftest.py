@@ -84,14 +84,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 @pytest.fixture(scope="session")
 def ray_cluster() -> Iterator[None]:
     """Ray on this machine, started once for all tests that need it, with workers that find the tests' modules."""
-    from whymatch.search.scale import cluster
+    from whymatch.search.scale import ray_cluster as connected
 
     root = Path(__file__).parents[1]
     paths = [str(root), str(root / "src"), os.environ.get("PYTHONPATH", "")]
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         patch.setenv("PYTHONPATH", os.pathsep.join(path for path in paths if path))
         warnings.simplefilter("ignore")  # of Ray to itself
-        with cluster("local"):
+        with connected("local"):
             yield
 
 

@@ -28,6 +28,18 @@ def find_file(folders: Iterable[Path], *names: str) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
+def required_file(folders: Sequence[Path], name: str) -> Path:
+    """The file of this name, plain or gzipped, in the first of the folders that has it.
+
+    Raises:
+        ValueError: if none of them does.
+    """
+    file = find_file(folders, name)
+    if file is None:
+        raise ValueError(f"{', '.join(map(str, folders))} has no {name}, plain or gzipped.")
+    return file
+
+
 @contextmanager
 def opened(file: Path) -> Iterator[BinaryIO]:
     """The bytes of a file, decompressed where its name ends in .gz.
@@ -200,6 +212,7 @@ def read_rows(
     *,
     encoding: str = "utf-8",
     max_bytes: int = MAX_ROW_BYTES,
+    advice: str = "Name the columns to read.",
 ) -> Iterator[FileRow]:
     """The rows of a file that ends in one of `JSON_ENDINGS` or `TABLE_ENDINGS`, good ones and bad ones.
 
@@ -207,7 +220,7 @@ def read_rows(
     twice as many, since escapes take room.
 
     Raises:
-        ValueError: if a table has no column of a required name.
+        ValueError: with the advice, if a table has no column of a required name.
     """
     if ending(file) in JSON_ENDINGS:
         keys = " and ".join(f'"{name}"' for name in required) or "names and values"
@@ -215,12 +228,12 @@ def read_rows(
             for number, values in json_lines(data, encoding=encoding, max_bytes=2 * max_bytes, keys=keys):
                 yield FileRow(number, values, _position(data))
     elif ending(file) == ".parquet":
-        yield from _parquet_rows(file, required, optional)
+        yield from _parquet_rows(file, required, optional, advice)
     else:
-        yield from _table_rows(file, required, encoding, max_bytes)
+        yield from _table_rows(file, required, encoding, max_bytes, advice)
 
 
-def _table_rows(file: Path, required: Sequence[str], encoding: str, max_bytes: int) -> Iterator[FileRow]:
+def _table_rows(file: Path, required: Sequence[str], encoding: str, max_bytes: int, advice: str) -> Iterator[FileRow]:
     csv.field_size_limit(max_bytes)
     with opened(file) as data:
         lines = (_marked_text(line, encoding, max_bytes) for line in byte_lines(data, max_bytes))
@@ -237,7 +250,7 @@ def _table_rows(file: Path, required: Sequence[str], encoding: str, max_bytes: i
                 return
             if header is None:
                 header = [name.removeprefix("\ufeff") for name in values]
-                _check_columns(file, header, required)
+                _check_columns(file, header, required, advice)
             elif values:
                 yield FileRow(number, _named_fields(header, values, encoding, max_bytes), _position(data))
 
@@ -257,14 +270,14 @@ def _named_fields(header: list[str], values: list[str], encoding: str, max_bytes
     return dict(zip(header, values, strict=True))
 
 
-def _parquet_rows(file: Path, required: Sequence[str], optional: Sequence[str]) -> Iterator[FileRow]:
+def _parquet_rows(file: Path, required: Sequence[str], optional: Sequence[str], advice: str) -> Iterator[FileRow]:
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
     try:
         table = ParquetFile(file)
         names = table.schema_arrow.names
-        _check_columns(file, names, required)
+        _check_columns(file, names, required, advice)
         number, size, total = 0, file.stat().st_size, max(1, table.metadata.num_rows)
         columns = [name for name in (*required, *optional) if name in names]
         for batch in table.iter_batches(batch_size=256, columns=columns):
@@ -275,10 +288,10 @@ def _parquet_rows(file: Path, required: Sequence[str], optional: Sequence[str]) 
         yield FileRow(None, ValueError(f"this is not Parquet, or damaged: {error}"), 0)
 
 
-def _check_columns(file: Path, names: Sequence[str], required: Sequence[str]) -> None:
+def _check_columns(file: Path, names: Sequence[str], required: Sequence[str], advice: str) -> None:
     missing = [name for name in required if name not in names]
     if missing:
-        raise ValueError(f"{file} has no column {missing[0]!r}, only {', '.join(names)}. Name the columns to read.")
+        raise ValueError(f"{file} has no column {missing[0]!r}, only {', '.join(names)}. {advice}")
 
 
 def _position(data: BinaryIO) -> int:

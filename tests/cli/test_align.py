@@ -76,7 +76,7 @@ def test_every_constraint_is_the_one_its_word_names(
 
 def test_up_to_without_a_threshold_takes_the_calibrated_one(align: Align, library: Aligner) -> None:
     found = aligned(align("--text", SHORT, LONG, "--json", "--constraint", "up-to:1"))
-    assert found == library.align(SHORT, LONG, library.default())
+    assert found == library.align(SHORT, LONG, library.resolve(None))
     assert not found.by_default
 
 

@@ -74,7 +74,7 @@ def test_columns_are_checked_before_a_model_is_loaded(
         (corpus / "b.csv").write_text("id,body\nx,A text.\n")
     if kind == "second table":
         (corpus / "a.csv").write_text("id,text\nx,A text.\n")
-    monkeypatch.setattr("whymatch.cli.index.matcher", lambda *given: pytest.fail("a model was loaded"))
+    monkeypatch.setattr("whymatch.cli.index.load_matcher", lambda *given: pytest.fail("a model was loaded"))
     message = refused(run("index", corpus, tmp_path / "out"))
     assert "text" in message
     assert "body" in message
@@ -95,7 +95,7 @@ def test_after_an_interrupt_indexing_says_how_to_go_on(
     def interrupted(*given: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("whymatch.search.building.write", interrupted)
+    monkeypatch.setattr("whymatch.search.building.encode_rows", interrupted)
     ran = run("index", written(tmp_path), tmp_path / "out")
     assert ran.status == 130
     assert "Start the same command again to go on." in ran.err
@@ -113,7 +113,7 @@ def test_bad_rows_are_reported_and_the_exit_status_says_so(run: Callable[..., Ra
 
 
 def test_search_prints_the_best_documents_with_their_strongest_links(run: Callable[..., Ran], out: Path) -> None:
-    ran = run("search", out, "It rained all day.", "--top", 2)
+    ran = run("search", out, "It rained all day.", "--top-k", 2)
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.splitlines()[2].split()[:2] == ["1", "rain"]
     assert "It rained all day.     All day long there was rain." in ran.out
@@ -146,7 +146,7 @@ def test_a_page_escapes_what_it_shows(run: Callable[..., Ran], out: Path, tmp_pa
 def test_many_queries_make_a_run_file(run: Callable[..., Ran], out: Path, tmp_path: Path) -> None:
     queries = tmp_path / "queries.jsonl"
     queries.write_text('{"id": "q1", "text": "Rain fell."}\n{"id": "q2"}\n{"id": "q3", "text": "Red wine."}\n')
-    ran = run("search", out, "--queries", queries, "--top", 1, "--trec", tmp_path / "run.txt", "--json")
+    ran = run("search", out, "--queries", queries, "--top-k", 1, "--trec", tmp_path / "run.txt", "--json")
     assert ran.status == 2
     assert f"{queries}, line 2: " in ran.err
     assert [strict(line)["id"] for line in ran.out.splitlines()] == ["q1", "q3"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.datasets.writing import real, write
-from whymatch.datasets.multinews import articles, read_clusters, read_multinews
+from whymatch.datasets.corpora import articles, read_clusters, read_multinews
 
 
 @pytest.mark.parametrize("separator", ["|||||", "story_separator_special_tag"])

@@ -10,9 +10,8 @@ import pytest
 from tests.datasets.test_esnli import row as esnli_row
 from tests.datasets.test_esnli import table
 from tests.datasets.writing import corpus_folder, read_rows, real, write, write_rows
-from whymatch.datasets.eraser import read_eraser
+from whymatch.datasets.eraser import read_eraser, with_query_spans
 from whymatch.datasets.folders import read_split
-from whymatch.datasets.pairs import in_pieces
 from whymatch.datasets.prepare import Choices, prepare
 from whymatch.datasets.records import Pair, Query
 from whymatch.matching.alignment import Alignment
@@ -164,17 +163,17 @@ def marked(pair: Pair) -> list[str]:
 def test_marks_of_both_sides_stay_with_their_spans() -> None:
     left, right = joined(["one", "two"]), Document("a b c  d", (Span(0, 1), Span(2, 5), Span(7, 8)))
     marks = (Span(4, 7),), (Span(3, 4), Span(7, 8))  # inside a span, and a whole one
-    pair = in_pieces(Pair("x", left, right, "yes", *marks), "whole")
+    pair = with_query_spans(Pair("x", left, right, "yes", *marks), "whole")
     assert pair.left.pieces == ["one", "two", "one two"]
     assert [pair.left[span] for span in pair.left_rationale or ()] == ["two"]
     assert marked(pair) == ["b c", "d"]
-    alone = in_pieces(Pair("x", left, right, "yes", (Span(0, 3), Span(4, 7)), marks[1]), "one")
+    alone = with_query_spans(Pair("x", left, right, "yes", (Span(0, 3), Span(4, 7)), marks[1]), "one")
     assert alone.left.pieces == [alone.left[span] for span in alone.left_rationale or ()] == ["one two"]
     assert marked(alone) == ["b c", "d"]
-    nobody_asked = in_pieces(Pair("x", left, right, "yes"), "whole")
+    nobody_asked = with_query_spans(Pair("x", left, right, "yes"), "whole")
     assert (nobody_asked.left_rationale, nobody_asked.right_rationale) == (None, None)
     for query in ("whole", "one"):
-        nothing = in_pieces(Pair("x", joined([]), right, "yes", ()), query)
+        nothing = with_query_spans(Pair("x", joined([]), right, "yes", ()), query)
         assert (nothing.left.pieces, nothing.left_rationale) == ([], ())
 
 

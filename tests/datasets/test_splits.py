@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whymatch.datasets.bm25 import best, searcher, tokens
-from whymatch.datasets.corpora import Corpus
-from whymatch.datasets.ranking import Protocol, parts, queries
+from whymatch.datasets.corpora import SimilarTexts
+from whymatch.datasets.ranking import Sampling, best_places, bm25_search, queries, split_corpus, tokens
 from whymatch.datasets.splits import SHARES, components, dissimilar, split_whole
 
 NUMBERS = st.integers(0, 60)
@@ -63,13 +62,13 @@ def test_dissimilar_documents_are_distinct_and_never_forbidden(free: int, never:
     assert found == dissimilar("0", among, forbidden, count, seed)
 
 
-def chains(number: int = 30, alone: int = 90) -> Corpus:
+def chains(number: int = 30, alone: int = 90) -> SimilarTexts:
     """Chains a – b – c: a and c are duplicates by way of b alone, and share their words."""
     texts = {f"{side}{n}": f"the printer {n} and the cable of {side}" for n in range(number) for side in "abc"}
     texts |= {f"d{n}": f"the printer is number {n}" for n in range(alone)}
     sites = {id_: f"site{int(id_[1:]) % 2}" for id_ in texts}
     pairs = tuple(pair for n in range(number) for pair in ((f"a{n}", f"b{n}"), (f"b{n}", f"c{n}")))
-    return Corpus(texts, sites, pairs)
+    return SimilarTexts(texts, sites, pairs)
 
 
 @pytest.mark.parametrize("hard", [False, True])
@@ -78,12 +77,12 @@ def test_negatives_are_never_duplicates_directly_or_by_others(hard: bool, seed: 
     if hard:
         pytest.importorskip("bm25s")
     corpus = chains()
-    splits = parts(corpus, seed)
-    inside = {split: set(part.together) for split, part in splits.items()}
+    splits = split_corpus(corpus, seed)
+    inside = {split: set(part.groups) for split, part in splits.items()}
     assert sum(map(len, inside.values())) == len(corpus.texts) == len(set().union(*inside.values()))
     for split, part in splits.items():
-        rows = list(queries(part, Protocol(8, hard, seed)))
-        assert rows == list(queries(part, Protocol(8, hard, seed)))
+        rows = list(queries(part, Sampling(8, hard, seed)))
+        assert rows == list(queries(part, Sampling(8, hard, seed)))
         assert {row["id"] for row in rows} == {id_ for pair in corpus.similar for id_ in pair} & inside[split]
         for row in rows:
             number, similar = row["id"][1:], row["ids"][: len(row["relevant"])]
@@ -100,13 +99,13 @@ def test_negatives_are_never_duplicates_directly_or_by_others(hard: bool, seed: 
 
 def test_a_corpus_too_small_for_three_splits_is_refused() -> None:
     with pytest.raises(ValueError, match="too small"):
-        parts(Corpus({"a": "x", "b": "y"}, {"a": "", "b": ""}, (("a", "b"),)), 0)
+        split_corpus(SimilarTexts({"a": "x", "b": "y"}, {"a": "", "b": ""}, (("a", "b"),)), 0)
 
 
 def test_bm25_is_the_formula() -> None:
     pytest.importorskip("bm25s")
     texts = {"a": "cat cat dog", "b": "cat bird", "c": "fish", "d": "dog dog dog bird bird"}
-    search = searcher(texts)
+    search = bm25_search(texts)
     lengths = {id_: len(tokens(text)) for id_, text in texts.items()}
     mean = sum(lengths.values()) / len(texts)
 
@@ -124,11 +123,11 @@ def test_bm25_is_the_formula() -> None:
         assert search(query, (), 9) == ranked
         assert search(query, {ranked[0]}, 1) == ranked[1:2]
     assert search("unheard", (), 3) == []
-    assert searcher({"a": "?!"})("cat", (), 1) == []
+    assert bm25_search({"a": "?!"})("cat", (), 1) == []
 
 
 @given(st.lists(st.integers(0, 4)), st.integers(0, 12))
 def test_the_best_come_first_and_equals_in_order(scores: list[int], count: int) -> None:
-    order = best(np.array(scores, dtype=float), max(count, 1))
+    order = best_places(np.array(scores, dtype=float), max(count, 1))
     every = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
     assert list(order[: max(count, 1)]) == every[: max(count, 1)]

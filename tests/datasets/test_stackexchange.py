@@ -7,12 +7,18 @@ from xml.sax.saxutils import quoteattr
 import pytest
 
 from tests.datasets.writing import corpus_folder, real, write, write_rows
-from whymatch.datasets.askubuntu import benchmark, read_candidates, read_texts
-from whymatch.datasets.conversion import run
-from whymatch.datasets.corpora import Corpus, Text, corpus, labelled_corpus, read_corpus
-from whymatch.datasets.jsonl import read_queries
+from whymatch.datasets.corpora import Text, collected, read_corpus, read_labelled
+from whymatch.datasets.folders import read_queries
 from whymatch.datasets.markup import html_text
-from whymatch.datasets.stackexchange import dumps, read_dumps, read_duplicates, read_questions
+from whymatch.datasets.stackexchange import (
+    convert_benchmark,
+    dump_folders,
+    read_benchmark_texts,
+    read_candidates,
+    read_dumps,
+    read_duplicates,
+    read_questions,
+)
 from whymatch.text.spans import lines
 
 NOTE = "<blockquote><p><strong>Possible Duplicate:</strong><br><a href='x'>Secret title</a></p></blockquote>"
@@ -52,7 +58,7 @@ def test_questions_are_title_and_body_and_links_of_type_3_are_duplicates(tmp_pat
 def test_several_sites_keep_their_numbers_apart(tmp_path: Path) -> None:
     for site in ("ask", "super"):
         dump(tmp_path / site, [post(1, title=site), post(2, title=f"{site} again")], [(1, 2, 3)])
-    found = read_dumps(dumps([tmp_path]))
+    found = read_dumps(dump_folders([tmp_path]))
     assert set(found.texts) == {"ask-1", "ask-2", "super-1", "super-2"}
     assert found.sites["super-2"] == "super"
     assert len(found.similar) == 2
@@ -133,12 +139,12 @@ def askubuntu(folder: Path) -> Path:
 
 def test_the_askubuntu_benchmark_keeps_its_splits_and_candidates(tmp_path: Path) -> None:
     folder = askubuntu(tmp_path / "bench")
-    texts = {text.id: text.text for text in read_texts(folder / "text_tokenized.txt.gz")}
+    texts = read_benchmark_texts(folder / "text_tokenized.txt.gz")
     assert texts["1"] == "title 1\n\nbody"
     assert texts["2"] == "title 2"
     assert [one.scores for one in read_candidates(folder / "dev.txt", texts)] == [(3.5, 2, 1), (2, 1)]
     out = tmp_path / "out"
-    found = run(benchmark(folder, 20, seed=0), out, lambda done, split: None)
+    found = convert_benchmark(folder, 20, seed=0).run(out)
     (train,) = read_queries(out, "train", lines)
     assert train.relevant == (True, True, *[False] * 20)
     (val,) = read_queries(out, "val", lines)
@@ -200,25 +206,25 @@ def test_a_pair_cannot_be_both_similar_and_not(tmp_path: Path) -> None:
 def test_nothing_is_lost_silently() -> None:
     texts = [Text("1", "a"), Text("2", "a"), Text("3", "b"), Text("4", " "), Text("5", "c")]
     pairs = [("1", "2"), ("1", "3"), ("3", "2"), ("3", "4"), ("5", "3")]
-    found = corpus(texts, pairs)
+    found = collected(texts, pairs)
     assert set(found.texts) == {"1", "3", "5"}
     assert found.similar == (("1", "3"), ("3", "5"))
     assert len(found.texts) + found.left_out["blank texts"] + found.left_out["texts that repeat another"] == len(texts)
     assert len(found.similar) + sum(count for why, count in found.left_out.items() if "pair" in why) == len(pairs)
     with pytest.raises(ValueError, match="id 1"):
-        corpus([*texts, Text("1", "z")], [])
+        collected([*texts, Text("1", "z")], [])
 
 
 def test_labelled_pairs_are_a_corpus_of_their_texts(tmp_path: Path) -> None:
     page = "How to x < y?<p>Body &lt;tag&gt;.</p>"
     noted = f"Title{NOTE}<p>Mine.</p>"
     file = write(tmp_path / "pairs.tsv.gz", f"duplicate\t{page}\tplain <b> title\nnon-duplicate\t{page}\t{noted}\n")
-    found: Corpus = labelled_corpus([file])
+    found = read_labelled([file])
     assert list(found.texts.values()) == ["How to x < y?\n\nBody <tag>.", "plain <b> title", "Title\n\nMine."]
     assert found.similar == (("0", "1"),)
     write(tmp_path / "bad.tsv", "duplicate\ta\tb\nperhaps\ta\tb\n")
     with pytest.raises(ValueError, match=r"bad\.tsv, line 2: a label is"):
-        labelled_corpus([tmp_path / "bad.tsv"])
+        read_labelled([tmp_path / "bad.tsv"])
 
 
 def test_the_real_cqadupstack_is_read_in_full() -> None:
@@ -229,7 +235,7 @@ def test_the_real_cqadupstack_is_read_in_full() -> None:
 def test_the_real_labelled_pairs_are_read_in_full() -> None:
     folder = real("stackexchange/askubuntu")
     for name, pairs in (("train_titles", 24_000), ("test_titles", 6_000), ("full_text", 1_000)):
-        found = labelled_corpus([folder / f"{name}.tsv.gz"])
+        found = read_labelled([folder / f"{name}.tsv.gz"])
         lost = dict(found.left_out)
         assert lost.pop("pairs labelled as different") == pairs // 2
         assert len(found.similar) + sum(count for why, count in lost.items() if "pair" in why) == pairs // 2

@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 import torch
 
-from experiments.baselines import baseline
-from experiments.nearest import farthest
+from experiments.baselines import baseline, farthest
 from experiments.running import run_table
 from experiments.tables import read_table
 from tests.cli.test_train import OTHER, PETS, SAME
-from whymatch.datasets.bm25 import scorer, tokens
 from whymatch.datasets.folders import read_split
+from whymatch.datasets.ranking import bm25_scorer, tokens
 from whymatch.learning.building import build
 from whymatch.learning.evaluate import evaluate
 from whymatch.learning.sections import RuleSettings
@@ -48,7 +47,7 @@ def test_scores_are_bm25s_formula_and_count_every_word_of_the_query() -> None:
     def term(count: int, length: int, holds: int) -> float:
         return log(1 + (3 - holds + 0.5) / (holds + 0.5)) * count / (count + 1.5 * (0.25 + 0.75 * length / 2))
 
-    score = scorer(texts)
+    score = bm25_scorer(texts)
     assert score(tokens("a cat")) == pytest.approx([term(2, 3, 2), term(1, 2, 2), 0])
     assert score(["dog", "dog"]) == pytest.approx([2 * term(1, 3, 1), 0, 0])
     assert score([]).tolist() == score(["unheard"]).tolist() == [0, 0, 0]

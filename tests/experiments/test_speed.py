@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from experiments import speed
-from experiments.records import kept
+from experiments.records import read_runs
 
 
 def test_every_rule_is_measured_beside_attention_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     speed.run_speed(tmp_path, pairs=2, rounds=1)
     assert "exact k = 2" in capsys.readouterr().out
-    runs = kept(tmp_path)
+    runs = read_runs(tmp_path)
     assert len(runs) == len(speed.RULES) * len(speed.ENCODERS)
     for run in runs:
         found = run["results"]
@@ -40,7 +40,7 @@ def test_models_are_timed_in_turn() -> None:
     seen: list[str] = []
     models = {}
     for name in ("a", "b"):
-        model, loss = speed.ranking(speed.encoder("frozen", batches), speed.RULES["OT (1:1)"])
+        model, loss = speed.ranking(speed.make_encoder("frozen", batches), speed.RULES["OT (1:1)"])
 
         def noted(pairs: speed.Pairs, name: str = name, loss: speed.Loss = loss) -> torch.Tensor:
             seen.append(name)
@@ -48,5 +48,5 @@ def test_models_are_timed_in_turn() -> None:
 
         models[name] = (model, noted)
     times = speed.interleaved(models, batches, rounds=2)
-    assert seen == ["a", "a", "b", "b"] * (speed.WARM + 2)
+    assert seen == ["a", "a", "b", "b"] * (speed.WARM_UP + 2)
     assert all(len(some) == 2 for one in times.values() for some in one)

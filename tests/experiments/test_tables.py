@@ -7,9 +7,9 @@ import pytest
 
 from experiments.__main__ import main
 from experiments.running import wanted
-from experiments.tables import merged, place, read_table, resolved
+from experiments.tables import agree, job, merged, read_table
 from tests.cli.test_train import OTHER, PETS, SAME, write
-from whymatch.learning.settings import Settings, typed
+from whymatch.files import read_json
 from whymatch.learning.train import Watch
 
 TABLE = """
@@ -73,7 +73,7 @@ def test_every_row_is_run_once_and_stands_beside_the_papers(clone: Path, capsys:
     record = json.loads((clone / "experiments" / "results" / "pets" / files[0]).read_text())
     assert record["results"]["P@1"]["mean"] == 1
     assert str(clone) not in json.dumps(record)
-    page = (clone / "docs" / "results.md").read_text()
+    page = (clone / "docs" / "results" / "pets.md").read_text()
     assert "| **OT (exact k = 1)** | 100.0 ± 0.0 | 1.0 ± 0.0 | 2 |" in page
     assert "| OT (exact k = 1), the paper | 12.5 |  | |" in page
     assert "| **Untrained, whole** | 100.0 | 1.0 | – |" in page
@@ -202,8 +202,8 @@ def with_rows(clone: Path, **rows: str) -> None:
 
 
 def test_a_row_may_start_from_another_or_learn_from_it(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    taught = f'settings = {{ {LINKS}, loss = {{ teacher = "row of pets: Box" }} }}'
-    on_top = f'trained = false\nsettings = {{ encoder = {{ model = "row of pets: Box" }}, {LINKS} }}'
+    taught = f'first = {{ teacher = ["pets", "Box"] }}\nsettings = {{ {LINKS} }}'
+    on_top = f'trained = false\nfirst = {{ model = ["pets", "Box"] }}\nsettings = {{ {LINKS} }}'
     with_rows(clone, Box=BOX, Taught=taught, OnTop=on_top)
     for name, part, seeds in (("Taught", "teacher", 1), ("OnTop", "model", 2)):
         run = ["pets", "--data", "data", "--rows", name]
@@ -211,8 +211,8 @@ def test_a_row_may_start_from_another_or_learn_from_it(clone: Path, capsys: pyte
         assert capsys.readouterr().err.count(f"first its {part}") == seeds  # trained or not
         file = clone / "experiments" / "results" / "pets" / f"{name.lower()}-{seeds - 1}.json"
         record = json.loads(file.read_text())
-        places = {record["settings"]["loss"]["teacher"], record["settings"]["encoder"]["model"]}
-        assert places == {None, "row of pets: Box"}
+        assert {record["settings"]["loss"]["teacher"], record["settings"]["encoder"]["model"]} == {None}
+        assert record["started from"] == {part: ["pets", "Box"]}
         assert record["first"][part]["encoder"]["kind"] == "fine-tuned"
         assert record["first"][part]["schedule"]["seed"] == seeds - 1
         assert str(clone) not in json.dumps(record)
@@ -225,27 +225,26 @@ def test_a_row_may_start_from_another_or_learn_from_it(clone: Path, capsys: pyte
 
 
 @pytest.mark.parametrize(
-    ("row", "says"),
+    ("first", "says"),
     [
-        ('loss = { teacher = "row of pets: Nobody" }', "there is no row 'Nobody' of pets that is trained"),
-        ('loss = { teacher = "row of dogs: Box" }', "there is no row 'Box' of dogs that is trained"),
-        ('loss = { teacher = "row of pets: Untrained" }', "there is no row 'Untrained' of pets that is trained"),
-        ('loss = { teacher = "row of pets: Taught" }', "'Taught' starts from another row itself"),
-        ('loss = { teacher = "row of pets: Asked" }', "'Asked' starts from another row itself"),
-        ('encoder = { model = "row of pets: Frozen" }', "'Frozen' fine-tunes no model to start from"),
-        ('task = "classify", reader = { model = "row of pets: Box" }', "a reader starts from a model, not from a row"),
+        ('teacher = ["pets", "Nobody"]', "there is no row 'Nobody' of pets that is trained"),
+        ('teacher = ["dogs", "Box"]', "there is no row 'Box' of dogs that is trained"),
+        ('teacher = ["pets", "Untrained"]', "there is no row 'Untrained' of pets that is trained"),
+        ('teacher = ["pets", "Taught"]', "'Taught' starts from another row itself"),
+        ('teacher = ["pets", "Asked"]', "'Asked' starts from another row itself"),
+        ('model = ["pets", "Frozen"]', "'Frozen' fine-tunes no model to start from"),
+        ('reader = ["pets", "Box"]', "another row becomes a model or a teacher, not a reader"),
     ],
 )
 def test_a_row_that_starts_from_nowhere_is_refused_before_any_work(
-    row: str, says: str, clone: Path, capsys: pytest.CaptureFixture[str]
+    first: str, says: str, clone: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     others = {
         "Untrained": f"trained = false\nsettings = {{ {LINKS} }}",
-        "Taught": f'settings = {{ {LINKS}, loss = {{ teacher = "row of pets: Box" }} }}',
+        "Taught": f'first = {{ teacher = ["pets", "Box"] }}\nsettings = {{ {LINKS} }}',
         "Frozen": f"settings = {{ {LINKS} }}",
     }
-    map_less = "encoder = { map = false }, " if "reader" in row else ""
-    with_rows(clone, Box=BOX, Asked=f"settings = {{ {map_less}{row}, {LINKS} }}", **others)
+    with_rows(clone, Box=BOX, Asked=f"first = {{ {first} }}\nsettings = {{ {LINKS} }}", **others)
     assert main(["pets", "--data", "data", "--rows", "asked"]) == 2
     complaint = capsys.readouterr().err
     assert f"pets, Asked: {says}" in complaint
@@ -288,12 +287,28 @@ def test_a_row_says_what_differs_and_its_rule_is_its_own() -> None:
 )
 def test_the_tables_of_the_repository_can_be_run(file: Path) -> None:
     table = read_table(file)
-    places = {place(Path(), table, row, 0) for row in table.rows}
+    places = {table.place(Path(), row, 0) for row in table.rows}
     assert len(places) == len(table.rows)
-    for row, _ in table.runs(1):
-        assert row.settings is not None
-        typed(Settings, {**row.settings, "data": row.data}, row.name)
+    assert {*table.beside} <= {row.name for row in table.rows}
+    assert {*table.headline} <= {*table.columns}
+    for row in table.rows:
         assert set(row.paper) <= set(table.columns)
+        assert row.shown in ("page", "headline", "ablation")
+    for row, _ in table.runs(1):
+        job(table, row, 0, Path())
+
+
+@pytest.mark.parametrize(
+    "file", sorted((Path(__file__).parents[2] / "experiments").glob("*.toml")), ids=lambda f: f.stem
+)
+def test_the_results_of_the_repository_are_those_of_its_tables(file: Path) -> None:
+    table = read_table(file)
+    for row, seed in table.runs(3):
+        record = read_json(table.place(file.parent / "results", row, seed))
+        if record is not None:
+            assert record["data"] == row.data
+            assert record.get("baseline") == row.baseline
+            assert agree(record, job(table, row, seed, Path()).described), row.name
 
 
 def test_vectors_are_found_beside_the_data_and_named_without_their_place(tmp_path: Path) -> None:
@@ -302,7 +317,7 @@ def test_vectors_are_found_beside_the_data_and_named_without_their_place(tmp_pat
     start = TABLE.index("[[row]]")
     (tmp_path / "table.toml").write_text(f'{TABLE[:start]}[[row]]\nname = "Both"\n{row}\n')
     table = read_table(tmp_path / "table.toml")
-    asked = resolved(table, table.rows[0], 0, tmp_path)
+    asked = job(table, table.rows[0], 0, tmp_path)
     assert asked.settings.reader is not None
     assert asked.settings.reader.vectors == str(tmp_path / "words")
     assert asked.described["settings"]["reader"]["vectors"] == "words"

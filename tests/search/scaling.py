@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tests.search.encoding import aligner
 from whymatch.matching.aligner import Aligner
-from whymatch.search.scale import Part
+from whymatch.search.scale import WorkPart
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class Counting:
     def __call__(self) -> "Counting":
         return self
 
-    def work(self, part: Part) -> tuple[pa.Table, list[str]]:
+    def work(self, part: WorkPart) -> tuple[pa.Table, list[str]]:
         name = Path(part.out).name
         tries = len([*self.notes.glob(f"{name}.*")])
         (self.notes / f"{name}.{tries}").touch()
         if name == self.killed_at and not tries:
             os.kill(os.getpid(), signal.SIGKILL)
-        rows = [f"{some.file}:{row}" for some in part.slices for row in range(some.first, some.last)]
+        rows = [f"{each.file}:{row}" for each in part.ranges for row in range(each.first, each.last)]
         return pa.table({"row": rows}), [f"{name} has {len(rows)} rows"]
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from whymatch.search.corpus import Corpus
+from whymatch.search.corpus import CorpusFiles
 
 ROWS = [("a", "The first text."), ("b", 'Two lines,\nand "quotes".'), ("ü", "Ünïcödé 日本語")]
 
@@ -42,10 +42,10 @@ def columns(folder: Path) -> Path:
 @pytest.mark.parametrize("write", [json_lines, gzipped, comma_separated, columns])
 def test_every_format_gives_the_same_documents(write: Callable[[Path], Path], tmp_path: Path) -> None:
     file = write(tmp_path)
-    rows = [*Corpus(file)]
+    rows = [*CorpusFiles(file)]
     assert [row.error for row in rows] == [None] * 3
     assert [(row.id, row.text) for row in rows] == ROWS
-    assert rows[-1].place.read == pytest.approx(file.stat().st_size, abs=1)
+    assert rows[-1].place.bytes_read == pytest.approx(file.stat().st_size, abs=1)
 
 
 def test_a_folder_of_text_files_has_paths_as_ids(tmp_path: Path) -> None:
@@ -56,9 +56,9 @@ def test_a_folder_of_text_files_has_paths_as_ids(tmp_path: Path) -> None:
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     (tmp_path / "a.txt").write_text("\ufeffFirst.", "utf-8")
     (tmp_path / "bad.txt").write_bytes(b"caf\xe9")
-    found = [(row.id, row.text) for row in Corpus(tmp_path) if row.error is None]
+    found = [(row.id, row.text) for row in CorpusFiles(tmp_path) if row.error is None]
     assert found == [("a.txt", "First."), ("b.txt", "Second."), ("sub/a.md", "Third.")]
-    (bad,) = (row for row in Corpus(tmp_path) if row.error is not None)
+    (bad,) = (row for row in CorpusFiles(tmp_path) if row.error is not None)
     assert str(bad.place) == str(tmp_path / "bad.txt")
     assert "not utf-8" in str(bad.error)
 
@@ -84,7 +84,7 @@ BAD = [
 def test_a_bad_line_is_reported_with_its_place_and_the_rest_is_read(line: bytes, reason: str, tmp_path: Path) -> None:
     file = tmp_path / "c.jsonl"
     file.write_bytes(b'{"id": "good", "text": "A text."}\n\n' + line + b'\n{"id": 2, "title": "T", "text": "Last."}\n')
-    good, bad, last = Corpus(file, max_mb=1)
+    good, bad, last = CorpusFiles(file, max_mb=1)
     assert (good.error, last.error) == (None, None)
     assert (last.id, last.text) == ("2", "T\n\nLast.")
     assert str(bad.place) == f"{file}, line 3"
@@ -96,7 +96,7 @@ def test_bad_rows_of_a_table_are_reported_and_the_rest_is_read(tmp_path: Path) -
     file = tmp_path / "c.csv"
     rows = [b"id,text", b'a,"two\nlines"', b"only", b"b,caf\xe9", b'c,"x" y', b"d,good", b"e," + b"z" * 1_200_000]
     file.write_bytes(b"\n".join(rows) + b"\nf,last\n")
-    found = [*Corpus(file, max_mb=1)]
+    found = [*CorpusFiles(file, max_mb=1)]
     assert [row.id for row in found if row.error is None] == ["a", "d", "f"]
     assert [row.place.line for row in found if row.error is not None] == [4, 5, 6, 8]
 
@@ -104,7 +104,7 @@ def test_bad_rows_of_a_table_are_reported_and_the_rest_is_read(tmp_path: Path) -
 def test_a_quote_that_is_never_closed_is_an_error_and_no_document(tmp_path: Path) -> None:
     file = tmp_path / "c.csv"
     file.write_text('id,text\na,good\nb,"open\nc,x\n')
-    found = [*Corpus(file)]
+    found = [*CorpusFiles(file)]
     assert [row.id for row in found if row.error is None] == ["a"]
     assert found[1].place.line == 3
 
@@ -121,12 +121,12 @@ def test_what_is_no_corpus_is_refused(name: str, content: bytes | None, reason: 
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=reason):
-        [*Corpus(tmp_path / name)]
+        [*CorpusFiles(tmp_path / name)]
 
 
 def test_a_damaged_parquet_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "c.parquet").write_bytes(b"PAR1 and nothing else")
-    (row,) = Corpus(tmp_path / "c.parquet")
+    (row,) = CorpusFiles(tmp_path / "c.parquet")
     assert "not Parquet" in str(row.error)
 
 
@@ -139,10 +139,10 @@ def test_a_link_that_leads_out_of_the_folder_is_a_bad_row(tmp_path: Path, name: 
     (tmp_path / "secret.jsonl").write_text('{"id": "s", "text": "A secret."}')
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).symlink_to(tmp_path / f"secret{Path(name).suffix}")
-    good, bad = [*Corpus(folder)]
+    good, bad = [*CorpusFiles(folder)]
     if good.error is not None:
         good, bad = bad, good
     assert (good.id, good.text) == ("here.txt", "A text.")
     assert bad.text == ""
     assert "leads out of" in str(bad.error)
-    assert [row.text for row in Corpus(tmp_path / "corpus" / "here.txt")] == ["A text."]
+    assert [row.text for row in CorpusFiles(tmp_path / "corpus" / "here.txt")] == ["A text."]

@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.search.encoding import aligner, post, posts
-from whymatch.search.candidates import by_vectors
 from whymatch.search.duplicates import duplicates
+from whymatch.search.entries import ENTRY_COLUMNS, from_arrow, pooled, to_arrow
 from whymatch.search.index import Index
-from whymatch.search.rows import COLUMNS, from_arrow, pooled, to_arrow
 
 DOCUMENTS = {**posts(8), "copy": post(3)}
 QUERY = post(3)
@@ -33,7 +32,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def answers(folder: Path) -> list[object]:
     """What an index says: hits with their links, duplicates, and all texts."""
     index = Index.open(folder, aligner())
-    hits = [(hit.id, hit.score, [link.texts for link in hit.alignment.links]) for hit in index.search(QUERY, top=9)]
+    hits = [(hit.id, hit.score, [link.texts for link in hit.alignment.links]) for hit in index.search(QUERY, top_k=9)]
     pairs = sorted((found.left, found.right, found.overlap) for found in duplicates(index))
     return [sorted(hits), pairs, {id_: index[id_].text for id_ in sorted(index.ids())}]
 
@@ -68,7 +67,7 @@ def test_a_flipped_bit_is_an_error_in_words_or_changes_no_answer(written: Path, 
 def test_whatever_is_kept_of_a_document_is_sealed(data: st.DataObject, written: Path) -> None:
     """Any other id, text, span or vector is noticed, and the document is named."""
     index = Index.open(written)
-    rows = ROWS.setdefault(written, index.store.rows(list(DOCUMENTS), COLUMNS))
+    rows = ROWS.setdefault(written, index.store.rows(list(DOCUMENTS), ENTRY_COLUMNS))
     assert {entry.id: entry.text for entry in from_arrow(rows, written)} == DOCUMENTS
     number = data.draw(st.integers(0, rows.num_rows - 1))
     column = data.draw(st.sampled_from(["id", "text", "spans", "vectors", "seal"]))
@@ -118,5 +117,5 @@ def test_duplicates_are_found_though_a_pooled_vector_is_damaged(tmp_path: Path) 
     row = to_arrow([entry], index.store.schema).to_pylist()[0]
     other = pooled(np.roll(entry.vectors, 1, axis=1)).tolist()
     index.store.merge(pa.Table.from_pylist([{**row, "pooled": other}], schema=index.store.schema), replace=True)
-    assert by_vectors(index.store, pooled(entry.vectors), 1).column("id").to_pylist() == ["post-3"]
+    assert index.store.nearest_texts(pooled(entry.vectors), 1).column("id").to_pylist() == ["post-3"]
     assert [(found.left, found.right) for found in duplicates(index)] == [("copy", "post-3")]

@@ -13,10 +13,10 @@ from tests.search.encoding import WordSums, aligner, post, posts
 from whymatch.search import index as module
 from whymatch.search import store
 from whymatch.search.building import build
-from whymatch.search.corpus import Corpus
-from whymatch.search.identity import FORMAT
+from whymatch.search.corpus import CorpusFiles
+from whymatch.search.encoding import INDEX_FORMAT
+from whymatch.search.entries import table_schema
 from whymatch.search.index import Index
-from whymatch.search.rows import schema
 from whymatch.search.store import Store
 
 
@@ -72,7 +72,7 @@ def test_a_reader_keeps_its_view_while_a_writer_works(index: Index) -> None:
 def test_a_reader_whose_version_is_gone_moves_on(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     index.add(posts(3))
     reader = Index.open(index.store.folder, aligner())
-    monkeypatch.setattr(store, "KEPT", timedelta(milliseconds=1))
+    monkeypatch.setattr(store, "OLD_VERSIONS_KEPT_FOR", timedelta(milliseconds=1))
     index.replace({"post-0": "A new text"})
     index.add(posts(3, 3))
     index.compact()
@@ -107,7 +107,7 @@ def test_a_damaged_index_is_reported(index: Index) -> None:
 
 
 def test_compaction_is_scheduled_and_loses_nothing(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "WRITTEN", 4)
+    monkeypatch.setattr(module, "MIN_CHANGES_BEFORE_COMPACTION", 4)
     for number in range(9):
         index.add(posts(2, 2 * number))
     fragments = index.store.table.stats()["fragment_stats"]["num_fragments"]
@@ -117,10 +117,10 @@ def test_compaction_is_scheduled_and_loses_nothing(index: Index, monkeypatch: py
 
 
 def test_many_documents_get_an_index_of_vectors_that_finds_them(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "INDEXED", 300)
+    monkeypatch.setattr(store, "MIN_INDEXED_ROWS", 300)
     index.add(posts(400))
     index.compact()
-    assert index.store.indices == {"text", "pooled", "vectors"}
+    assert index.store.indexed_columns == {"text", "pooled", "vectors"}
     index.add(posts(5, 400))  # after the index was made
     for number in (3, 399, 402):
         best = index.search(post(number))[0]
@@ -146,9 +146,9 @@ def test_an_index_of_another_encoder_is_refused(index: Index) -> None:
 
 
 def test_an_index_of_a_newer_format_is_refused(index: Index, tmp_path: Path) -> None:
-    about = json.loads(index.identity.to_json()) | {"format": FORMAT + 1, "version": "9.9"}
-    Store.create(tmp_path / "newer", schema(64, json.dumps(about).encode()))
-    with pytest.raises(ValueError, match=rf"format {FORMAT + 1}, written by whymatch 9.9.*newer whymatch"):
+    about = json.loads(index.identity.to_json()) | {"format": INDEX_FORMAT + 1, "version": "9.9"}
+    Store.create(tmp_path / "newer", table_schema(64, json.dumps(about).encode()))
+    with pytest.raises(ValueError, match=rf"format {INDEX_FORMAT + 1}, written by whymatch 9.9.*newer whymatch"):
         Index.open(tmp_path / "newer")
 
 
@@ -174,14 +174,14 @@ def written(folder: Path, documents: dict[str, str]) -> Path:
 
 
 def test_building_again_writes_what_changed_alone(index: Index, tmp_path: Path) -> None:
-    complaints: list[object] = []
+    complaints: list[str] = []
     documents = posts(10)
-    first = build(index, Corpus(written(tmp_path, documents)), lambda *bad: complaints.append(bad), together=3)
-    assert (first.written, first.there, first.bad) == (10, 0, 0)
+    first = build(index, CorpusFiles(written(tmp_path, documents)), complaints.append, documents_per_transaction=3)
+    assert (first.written, first.unchanged, first.bad) == (10, 0, 0)
     changed = {**documents, "post-4": "Another text"}
     del changed["post-5"]
-    again = build(index, Corpus(written(tmp_path, changed)), lambda *bad: complaints.append(bad), prune=True)
-    assert (again.written, again.there, again.deleted) == (1, 8, 1)
+    again = build(index, CorpusFiles(written(tmp_path, changed)), complaints.append, prune=True)
+    assert (again.written, again.unchanged, again.deleted) == (1, 8, 1)
     assert complaints == []
     assert {id_: index[id_].text for id_ in index.ids()} == changed
 

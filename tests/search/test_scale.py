@@ -17,12 +17,11 @@ import whymatch as wm
 from tests.search import scaling
 from tests.search.encoding import SIZE, WordSums, aligner, posts
 from whymatch.cost import Cosine, Cost, Novelty, Order, RareWords, SharedWords, WordCounts
-from whymatch.search.building import build
-from whymatch.search.corpus import Corpus
+from whymatch.search.building import build, build_on_ray
+from whymatch.search.corpus import CorpusFiles
 from whymatch.search.index import Index
-from whymatch.search.pairs import Pairs, fingerprint, score_on_ray
-from whymatch.search.scale import Done, Part, cut, run
-from whymatch.search.spreading import build_on_ray
+from whymatch.search.pairs import PairFiles, fingerprint, score_on_ray
+from whymatch.search.scale import PartResult, WorkPart, cut_into_parts, run_parts
 from whymatch.transport.constraints import Exactly
 
 pytestmark = [
@@ -36,22 +35,22 @@ def test_every_row_is_in_one_part(counts: list[int], size: int, tmp_path_factory
     files = [(folder / f"{number}.jsonl", rows) for number, rows in enumerate(counts)]
     for file, _ in files:
         file.touch()
-    parts = cut(files, folder, "me", size)
-    assert parts == cut(files, folder, "me", size)
+    parts = cut_into_parts(files, folder, "me", size)
+    assert parts == cut_into_parts(files, folder, "me", size)
     assert all(part.rows == size for part in parts[:-1])
-    found = [(some.file, row) for part in parts for some in part.slices for row in range(some.first, some.last)]
+    found = [(each.file, row) for part in parts for each in part.ranges for row in range(each.first, each.last)]
     assert found == [(str(file), row) for file, rows in files for row in range(rows)]
     assert len({part.out for part in parts}) == len(parts)
-    assert not {part.out for part in parts} & {part.out for part in cut(files, folder, "another", size)}
+    assert not {part.out for part in parts} & {part.out for part in cut_into_parts(files, folder, "another", size)}
 
 
-def parts_of(folder: Path, rows: int, size: int) -> list[Part]:
+def parts_of(folder: Path, rows: int, size: int) -> list[WorkPart]:
     file = folder / "in.jsonl"
     file.touch()
-    return cut([(file, rows)], folder / "out", "me", size)
+    return cut_into_parts([(file, rows)], folder / "out", "me", size)
 
 
-def written(parts: list[Part]) -> list[str]:
+def written(parts: list[WorkPart]) -> list[str]:
     return [row for part in parts for row in parquet.read_table(part.out).column("row").to_pylist()]
 
 
@@ -60,8 +59,8 @@ def test_a_worker_that_is_killed_is_replaced_and_its_part_comes_once(tmp_path: P
     parts = parts_of(tmp_path, 50, 5)
     (tmp_path / "notes").mkdir()
     name = Path(parts[3].out).name
-    done = [*run(parts, scaling.Counting(tmp_path / "notes", killed_at=name))]
-    assert sorted(done) == sorted(Done(p.out, 5, (f"{Path(p.out).name} has 5 rows",)) for p in parts)
+    done = [*run_parts(parts, scaling.Counting(tmp_path / "notes", killed_at=name))]
+    assert sorted(done) == sorted(PartResult(p.out, 5, (f"{Path(p.out).name} has 5 rows",)) for p in parts)
     assert written(parts) == [f"{tmp_path / 'in.jsonl'}:{row}" for row in range(50)]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(Path(p.out).name for p in parts)
     tries = Counter(path.name.rpartition(".")[0] for path in (tmp_path / "notes").iterdir())
@@ -74,9 +73,11 @@ def test_work_that_was_broken_off_goes_on_with_what_is_missing(tmp_path: Path) -
     parts = parts_of(tmp_path, 30, 5)
     (tmp_path / "notes").mkdir()
     counting = scaling.Counting(tmp_path / "notes")
-    before = [*run(parts[:2], counting)]
-    assert sorted([*run(parts, counting)]) == sorted(Done(p.out, 5, (f"{Path(p.out).name} has 5 rows",)) for p in parts)
-    assert {*before} < {*run(parts, counting)}
+    before = [*run_parts(parts[:2], counting)]
+    assert sorted([*run_parts(parts, counting)]) == sorted(
+        PartResult(p.out, 5, (f"{Path(p.out).name} has 5 rows",)) for p in parts
+    )
+    assert {*before} < {*run_parts(parts, counting)}
     assert all(path.suffix == ".0" for path in (tmp_path / "notes").iterdir())  # nothing was done again
 
 
@@ -85,13 +86,13 @@ def test_an_index_is_what_one_process_would_make(tmp_path: Path) -> None:
     corpus, bad = tmp_path / "corpus.jsonl", ['{"text": "no id"}', "{broken", '{"id": "post-3", "text": "again"}']
     rows = [json.dumps({"id": id_, "text": text}) for id_, text in posts(60).items()]
     corpus.write_text("\n".join([*rows[:30], *bad, *rows[30:]]))
-    alone, complaints = Index.create(tmp_path / "alone", aligner()), []
-    build(alone, Corpus(corpus), lambda place, error: complaints.append(f"{place}: {error}"))
+    alone, complaints = Index.create(tmp_path / "alone", aligner()), list[str]()
+    build(alone, CorpusFiles(corpus), complaints.append)
     index = Index.create(tmp_path / "out", aligner())
-    told: list[str] = []
-    report = build_on_ray(index, Corpus(corpus), scaling.words, "local", told.append, size=20)
+    reported: list[str] = []
+    report = build_on_ray(index, CorpusFiles(corpus), scaling.words, "local", reported.append, rows_per_part=20)
     assert (report.written, report.bad) == (60, 3)
-    assert sorted(told) == sorted(complaints)
+    assert sorted(reported) == sorted(complaints)
     assert sorted(index.ids()) == sorted(alone.ids())
     for one, other in zip(index.entries(posts(60)), alone.entries(posts(60)), strict=True):
         assert one.document == other.document
@@ -99,8 +100,8 @@ def test_an_index_is_what_one_process_would_make(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "parts").exists()
     query = posts(1)["post-0"]
     assert [hit.id for hit in index.search(query)] == [hit.id for hit in alone.search(query)]
-    again = build_on_ray(index, Corpus(corpus), scaling.words, "local", told.append, size=20)
-    assert (again.written, again.there, len(index)) == (0, 60, 60)
+    again = build_on_ray(index, CorpusFiles(corpus), scaling.words, "local", reported.append, rows_per_part=20)
+    assert (again.written, again.unchanged, len(index)) == (0, 60, 60)
 
 
 def test_another_training_is_another_matcher() -> None:
@@ -121,8 +122,7 @@ def test_other_costs_are_another_matcher() -> None:
     terms = RareWords(0.1, nothing), SharedWords(0.1, nothing), RareWords(0.1, one), RareWords(0.1, more)
     found = [
         wm.Aligner("line", words),
-        wm.Aligner("line", words, Cost(Cosine(), Order(0.1))),
-        *(wm.Aligner("line", words, Cost(Cosine(), term)) for term in (*terms, Novelty(0.1), Novelty(0.2))),
+        *(wm.Aligner("line", words, Cost(Cosine(), term)) for term in (*terms, Order(0.1), Novelty(0.1), Novelty(0.2))),
     ]
     assert len({fingerprint(one) for one in found}) == len(found)
 
@@ -132,8 +132,8 @@ def test_pairs_are_scored_as_one_process_would(tmp_path: Path) -> None:
     texts = [*posts(21).values()]
     rows = [json.dumps({"id": i, "left": a, "right": b}) for i, (a, b) in enumerate(pairwise(texts))]
     (tmp_path / "pairs.jsonl").write_text("\n".join([*rows, "nonsense", '{"left": "a"}']))
-    pairs, out = Pairs(tmp_path / "pairs.jsonl"), tmp_path / "out"
-    done = [one for one, _ in score_on_ray(pairs, out, scaling.words, Exactly(2), "local", size=8)]
+    pairs, out = PairFiles(tmp_path / "pairs.jsonl"), tmp_path / "out"
+    done = [one for one, _ in score_on_ray(pairs, out, scaling.words, Exactly(2), "local", rows_per_part=8)]
     assert sum(len(one.complaints) for one in done) == 2
     found = sorted((row for one in done for row in parquet.read_table(one.out).to_pylist()), key=lambda row: row["row"])
     expected = aligner().align_many([*pairwise(texts)], Exactly(2), clip=True)

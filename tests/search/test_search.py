@@ -11,8 +11,8 @@ import whymatch as wm
 from tests.search.encoding import WordSums, aligner, post, posts
 from whymatch.cost import Cosine, Cost, Novelty
 from whymatch.search.duplicates import duplicates
+from whymatch.search.entries import Entry
 from whymatch.search.index import Index
-from whymatch.search.rows import Entry
 from whymatch.search.scoring import Encoded, comparable, scores
 from whymatch.text.document import document
 from whymatch.transport.constraints import Constraint
@@ -47,8 +47,8 @@ def test_with_every_document_a_candidate_search_is_exhaustive_alignment(index: I
 def test_quick_scores_are_those_of_alignments(constraint: Constraint, kind: str) -> None:
     cost = "calibrated" if kind == "calibrated" else "cosine"
     used = wm.Aligner("line", WordSums(), cost, below=0.55, order=0.3 if kind == "order" else 0.0)
-    query = document(QUERY, used.split)
-    texts = [document(post(number, 1 + number % 5), used.split) for number in range(12)]
+    query = document(QUERY, used.splitter)
+    texts = [document(post(number, 1 + number % 5), used.splitter) for number in range(12)]
     vectors = used.encoder.encode([text.text for text in texts], [text.spans for text in texts])
     entries = [
         Entry(str(number), text.text, np.array(text.spans), some)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.search.encoding import aligner, post
 from whymatch.search.building import build
-from whymatch.search.corpus import Corpus
+from whymatch.search.corpus import CorpusFiles
 from whymatch.search.index import Index
 
 
@@ -40,4 +40,4 @@ def note(file: int, values: dict[str, object]) -> None:
 
 def index_corpus(folder: Path, corpus: Path) -> None:
     """What `whymatch index` does, in small transactions."""
-    build(Index.create(folder, aligner()), Corpus(corpus), lambda place, error: None, together=3)
+    build(Index.create(folder, aligner()), CorpusFiles(corpus), lambda complaint: None, documents_per_transaction=3)

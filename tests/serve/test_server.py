@@ -137,7 +137,7 @@ def test_ranks_are_those_of_the_scores(client: TestClient, library: wm.Aligner) 
 
 def test_a_search_finds_what_the_index_finds(client: TestClient, index: Path) -> None:
     found = answered(client.post("/search", json={"query": LEFT, "top": 2}))
-    expected = wm.Index.open(index).search(LEFT, top=2)
+    expected = wm.Index.open(index).search(LEFT, top_k=2)
     assert [hit["id"] for hit in found["hits"]] == [hit.id for hit in expected]
     assert [hit["score"] for hit in found["hits"]] == pytest.approx([hit.score for hit in expected], abs=1e-5)
     alone = answered(client.post("/search", json={"query": LEFT, "top": 2, "constraint": "up-to:1"}))

@@ -39,7 +39,7 @@ def test_transport_shows_the_optimal_links_and_attention_its_heaviest(example: S
     for number, pair in enumerate(example.pairs):
         texts = (pair.left, pair.right)
         assert {*found[number, 0]} == {link.at for link in aligner.align(*texts, wm.Exactly(2)).links}
-        (cost,) = aligner.costs([texts])
+        cost = torch.from_numpy(aligner.costs([texts])[0])
         rule = Attend(0.01)
         weights = rule.weights(cost[None], torch.tensor([[*cost.shape]]))[0]
         shown = {*found[number, 1]}

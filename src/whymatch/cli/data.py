@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from whymatch.datasets.catalog import NAMES, SOURCES
+from whymatch.datasets.catalog import NAMES, OFFICIAL, SOURCES
 
 
 def add_to(verbs: Any) -> None:
@@ -50,17 +50,17 @@ def run_list(settings: argparse.Namespace) -> None:
 def run_prepare(settings: argparse.Namespace) -> None:
     """Prepares and prints the statistics beside the paper's."""
     from whymatch.cli.watching import bar
+    from whymatch.datasets.conversion import statistics_table
     from whymatch.datasets.prepare import Choices, prepare
-    from whymatch.datasets.statistics import OFFICIAL, rows
     from whymatch.show.terminal import table
 
     name, out = settings.name, settings.out
     choices = Choices(settings.seed, settings.hard, settings.negatives, settings.annotation, settings.query)
     with bar("reading", None) as update:
-        found = prepare(
+        statistics = prepare(
             name, settings.sources, out, choices, lambda done, split: update(done, description=f"{split}: {done:,}")
         )
-    print(table([name, "here", "official" if name in OFFICIAL else "paper"], rows(name, found)))
+    print(table([name, "here", "official" if name in OFFICIAL else "paper"], statistics_table(name, statistics)))
     if out is not None and (out / "train.jsonl").is_file():
         print(f"\nIn our layout: {out}")
     elif out is not None:

@@ -9,7 +9,7 @@ from typing import Any
 def add_to(verbs: Any) -> None:
     """Adds the verb to the command line."""
     parser = verbs.add_parser("duplicates", help="the near-duplicate pairs of an index, with their links")
-    parser.add_argument("out", metavar="OUT", type=Path, help="the folder of an index")
+    parser.add_argument("index", metavar="INDEX", type=Path, help="the folder of an index")
     parser.add_argument("--below", type=float, default=0.15, metavar="X", help="the most a link costs (default: 0.15)")
     parser.add_argument(
         "--least", type=float, default=0.8, metavar="S", help="share of both texts that is in links (default: 0.8)"
@@ -22,12 +22,12 @@ def add_to(verbs: Any) -> None:
 
 def run(settings: argparse.Namespace) -> None:
     """Prints each pair when it is found."""
-    from whymatch.cli.index import opened
+    from whymatch.cli.index import open_index
     from whymatch.cli.watching import bar
     from whymatch.search.duplicates import duplicates
     from whymatch.show.words import plain
 
-    index = opened(settings, alone=True)
+    index = open_index(settings, alone=True)
     with bar("comparing", len(index)) as progress:
         for pair in duplicates(
             index, below=settings.below, least=settings.least, neighbours=settings.neighbours, progress=progress

@@ -10,8 +10,8 @@ from whymatch.cli.complaints import complain
 if TYPE_CHECKING:
     from whymatch.matching.aligner import Aligner
     from whymatch.matching.ranker import Ranker
-    from whymatch.search.building import Report
-    from whymatch.search.corpus import Corpus, Place
+    from whymatch.search.building import BuildReport
+    from whymatch.search.corpus import CorpusFiles
     from whymatch.search.index import Index
 
 
@@ -21,7 +21,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument(
         "corpus", nargs="?", metavar="CORPUS", type=Path, help="JSON lines, CSV, Parquet, or a folder of text files"
     )
-    parser.add_argument("out", metavar="OUT", type=Path, help="the folder of the index")
+    parser.add_argument("index", metavar="INDEX", type=Path, help="the folder of the index")
     parser.add_argument("--model", type=Path, metavar="RUN", help="a trained ranker (default: MiniLM, sentences)")
     parser.add_argument("--id", default="id", metavar="NAME", help="the field with the id (default: id)")
     parser.add_argument("--text", default="text", metavar="NAME", help="the field with the text (default: text)")
@@ -31,111 +31,104 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--limit", type=int, default=2000, help="spans in a text (default: 2000)")
     parser.add_argument("--ray", metavar="ADDRESS", help="encode on a Ray cluster; local: on all of this machine")
     parser.add_argument("--encoding", default="utf-8", help="of the files (default: utf-8)")
-    parser.set_defaults(run=run, after_interrupt=advice)
+    parser.set_defaults(run=run, after_interrupt=_advice_after_interrupt)
 
 
 def run(settings: argparse.Namespace) -> int:
     """Indexes, says what was done, and returns the exit status: 2 where rows were bad."""
     if (settings.corpus is None) == (settings.delete is None):
-        raise ValueError("Give a CORPUS and the folder OUT, or OUT and --delete ID …. See whymatch index --help.")
+        raise ValueError("Give a CORPUS and the folder INDEX, or INDEX and --delete ID …. See whymatch index --help.")
     if settings.max_mb <= 0:
         raise ValueError(f"--max-mb takes a size above 0, got {settings.max_mb:g}.")
     if settings.limit < 1:
         raise ValueError(f"--limit takes a number of spans, 1 or more, got {settings.limit}.")
+    if settings.prune and settings.ray is not None:
+        raise ValueError("--prune does not go with --ray: run it once more without.")
     if settings.delete is not None:
-        return run_delete(settings)
-    from whymatch.search.building import build
-    from whymatch.search.corpus import Corpus
+        return _delete(settings)
+    from whymatch.search.corpus import CorpusFiles
     from whymatch.search.index import Index
 
-    corpus = Corpus(settings.corpus, settings.id, settings.text, settings.encoding, settings.max_mb)
-    size = corpus.size
+    corpus = CorpusFiles(settings.corpus, settings.id, settings.text, settings.encoding, settings.max_mb)
     corpus.check()  # before a model is loaded
-    index = Index.create(settings.out, matcher(settings.model))
+    index = Index.create(settings.index, load_matcher(settings.model))
     index.aligner.limit = settings.limit
-
-    from whymatch.cli.watching import bar
-
-    if settings.ray is not None:
-        report = on_ray(settings, index, corpus)
-        return told(report, index, settings.out)
-    with bar("indexing", size, "speed") as update:
-
-        def show(place: "Place", report: "Report") -> None:
-            update(place.read, speed=f"{report.rate:.1f} documents/s")
-
-        report = build(index, corpus, lambda place, error: complain(f"{place}: {error}"), show, prune=settings.prune)
-        update(size)
-    if settings.prune and report.bad:
-        complain("nothing was pruned: a row that could not be read may be a document that is there.")
-    return told(report, index, settings.out)
-
-
-def advice(settings: argparse.Namespace) -> str:
-    """How to go on after an interrupt."""
-    return f"Documents that are in {settings.out} are kept. Start the same command again to go on."
-
-
-def on_ray(settings: argparse.Namespace, index: "Index", corpus: "Corpus") -> "Report":
-    """The same by workers of a cluster."""
-    from whymatch.cli.watching import bar
-    from whymatch.search.spreading import build_on_ray
-
-    if settings.prune:
-        raise ValueError("--prune does not go with --ray: run it once more without.")
-    with bar("indexing", None, "speed") as update:
-
-        def show(done: int, rows: int, report: "Report") -> None:
-            update(done, total=rows, speed=f"{done / max(report.seconds, 1e-9):.1f} documents/s")
-
-        return build_on_ray(index, corpus, partial(matcher, settings.model), settings.ray, complain, show)
-
-
-def told(report: "Report", index: "Index", out: Path) -> int:
-    """Says what was done; the exit status."""
-    print(summary(report, len(index), out))
+    build = _build_here if settings.ray is None else _build_on_ray
+    report = build(settings, index, corpus)
+    print(_summary(report, len(index), settings.index))
     if report.bad:
         complain(f"rows that could not be indexed: {report.bad}.")
     return 2 if report.bad else 0
 
 
-def run_delete(settings: argparse.Namespace) -> int:
-    """Deletes documents by id."""
+def _build_here(settings: argparse.Namespace, index: "Index", corpus: "CorpusFiles") -> "BuildReport":
+    from whymatch.cli.watching import bar
+    from whymatch.search.building import build
+
+    size = corpus.size
+    with bar("indexing", size, "speed") as update:
+
+        def show(bytes_read: int, report: "BuildReport") -> None:
+            update(bytes_read, speed=f"{report.rate:.1f} documents/s")
+
+        report = build(index, corpus, complain, show, prune=settings.prune)
+        update(size)
+    if settings.prune and report.bad:
+        complain("nothing was pruned: a row that could not be read may be a document that is there.")
+    return report
+
+
+def _build_on_ray(settings: argparse.Namespace, index: "Index", corpus: "CorpusFiles") -> "BuildReport":
+    from whymatch.cli.watching import bar
+    from whymatch.search.building import build_on_ray
+
+    with bar("indexing", None, "speed") as update:
+
+        def show(done: int, total: int, report: "BuildReport") -> None:
+            update(done, total=total, speed=f"{done / max(report.seconds, 1e-9):.1f} documents/s")
+
+        return build_on_ray(index, corpus, partial(load_matcher, settings.model), settings.ray, complain, show)
+
+
+def _advice_after_interrupt(settings: argparse.Namespace) -> str:
+    return f"Documents that are in {settings.index} are kept. Start the same command again to go on."
+
+
+def _delete(settings: argparse.Namespace) -> int:
     from whymatch.search.index import Index
 
-    index = Index.open(settings.out)
+    index = Index.open(settings.index)
     missing = [id_ for id_ in dict.fromkeys(settings.delete) if id_ not in index]
-    found = index.delete(settings.delete)
+    deleted = index.delete(settings.delete)
     for id_ in missing:
-        complain(f"there is no document {id_!r:.60} in {settings.out}.")
-    print(f"{found} deleted, {len(index):,} documents in {settings.out}")
+        complain(f"there is no document {id_!r:.60} in {settings.index}.")
+    print(f"{deleted} deleted, {len(index):,} documents in {settings.index}")
     return 2 if missing else 0
 
 
-def summary(report: "Report", documents: int, out: Path) -> str:
-    """What was done, in a line."""
-    parts = [f"{report.written:,} written"]
-    parts += [f"{report.there:,} there already"] if report.there else []
-    parts += [f"{report.deleted:,} deleted"] if report.deleted else []
-    return f"{', '.join(parts)}; {documents:,} documents in {out} ({report.rate:.1f} documents/s)"
+def _summary(report: "BuildReport", documents: int, folder: Path) -> str:
+    counts = [f"{report.written:,} written"]
+    counts += [f"{report.unchanged:,} there already"] if report.unchanged else []
+    counts += [f"{report.deleted:,} deleted"] if report.deleted else []
+    return f"{', '.join(counts)}; {documents:,} documents in {folder} ({report.rate:.1f} documents/s)"
 
 
-def matcher(model: Path | None, *, alone: bool = False) -> "Aligner | Ranker":
-    """The ranker in a folder, or the untrained aligner, for which sentences may count alone, without their text."""
+def load_matcher(model: Path | None, *, alone: bool = False) -> "Aligner | Ranker":
+    """The ranker in a folder, or the untrained aligner; with `alone` sentences count without the text around them."""
     if model is None:
         from whymatch.matching.aligner import Aligner
-        from whymatch.search.index import untrained
+        from whymatch.search.index import untrained_aligner
 
-        return Aligner() if alone else untrained()
+        return Aligner() if alone else untrained_aligner()
     from whymatch.matching.ranker import Ranker
 
     return Ranker.from_pretrained(model)
 
 
-def opened(settings: argparse.Namespace, *, alone: bool = False) -> Any:
-    """The index in the folder OUT, with the model that it was written with."""
+def open_index(settings: argparse.Namespace, *, alone: bool = False) -> "Index":
+    """The index in the folder INDEX, with the model that it was written with."""
     from whymatch.search.index import Index
     from whymatch.search.store import Store
 
-    store = Store.open(settings.out)  # refused before a model is read
-    return Index(store, matcher(settings.model, alone=alone))
+    store = Store.open(settings.index)  # refused before a model is read
+    return Index(store, load_matcher(settings.model, alone=alone))

@@ -7,7 +7,7 @@ from typing import Any
 
 from whymatch.cli.align import parse
 from whymatch.cli.complaints import complain
-from whymatch.cli.index import matcher
+from whymatch.cli.index import load_matcher
 
 
 def add_to(verbs: Any) -> None:
@@ -27,15 +27,15 @@ def add_to(verbs: Any) -> None:
 def run(settings: argparse.Namespace) -> int:
     """Scores, and returns the exit status: 2 where pairs could not be aligned."""
     from whymatch.cli.watching import bar
-    from whymatch.search.pairs import Pairs, score_on_ray
-    from whymatch.search.scoring import parts
+    from whymatch.search.encoding import aligner_of
+    from whymatch.search.pairs import PairFiles, score_on_ray
 
-    pairs = Pairs(settings.pairs, settings.left, settings.right)
+    pairs = PairFiles(settings.pairs, settings.left, settings.right)
     pairs.files()  # refused before a model is read
     constraint = parse(settings.constraint, settings.below)
-    made = partial(matcher, settings.model, alone=True)
+    made = partial(load_matcher, settings.model, alone=True)
     if constraint is not None and constraint.thresholded and settings.below is None:
-        constraint = constraint.resolved(parts(made())[0].below)
+        constraint = constraint.resolved(aligner_of(made()).below)
     rows = bad = 0
     with bar("scoring", None) as update:
         for done, total in score_on_ray(pairs, settings.out, made, constraint, settings.ray):

@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,18 +12,19 @@ from whymatch.cli.reading import read_text
 from whymatch.files import write_whole
 
 if TYPE_CHECKING:
-    from whymatch.search.results import Explanation, Results
+    from whymatch.matching.alignment import Link
+    from whymatch.search.results import Explanation, SearchResults
 
-PIECE = 60  # characters of a span in a table
+_MAX_SHOWN_CHARACTERS = 60  # of a span in a table
 
 
 def add_to(verbs: Any) -> None:
     """Adds the verb to the command line."""
     parser = verbs.add_parser("search", help="which documents of an index match a text, and why")
-    parser.add_argument("out", metavar="OUT", type=Path, help="the folder of an index")
+    parser.add_argument("index", metavar="INDEX", type=Path, help="the folder of an index")
     parser.add_argument("query", nargs="?", metavar="QUERY", help="a text, or - for standard input")
     parser.add_argument("--queries", type=Path, metavar="FILE", help="many: JSON lines, CSV or Parquet, as a corpus")
-    parser.add_argument("--top", type=int, default=10, help="how many documents (default: 10)")
+    parser.add_argument("--top-k", type=int, default=10, metavar="K", help="how many documents (default: 10)")
     parser.add_argument(
         "--constraint",
         metavar="C",
@@ -35,29 +36,29 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--explain", nargs=2, metavar=("A", "B"), help="why A ranks above B: places, from 1, or ids")
     parser.add_argument("--html", type=Path, metavar="F", help="write the results as a web page")
     parser.add_argument("--trec", type=Path, metavar="F", help="write a TREC run file")
-    parser.add_argument("--json", action="store_true", help="print JSON, one line a query, instead of a table")
+    parser.add_argument("--json", action="store_true", help="print JSON, one line per query, instead of a table")
     parser.set_defaults(run=run)
 
 
 def run(settings: argparse.Namespace) -> int:
-    """Searches, prints, and returns the exit status."""
+    """Searches, prints, and returns the exit status: 2 where queries were bad."""
     if (settings.query is None) == (settings.queries is None):
         raise ValueError("Give a QUERY, or many with --queries FILE. See whymatch search --help.")
     if settings.queries is not None and (settings.html or settings.explain):
         raise ValueError("--html and --explain go with one QUERY.")
     constraint = parse(settings.constraint, settings.below)
-    from whymatch.cli.index import opened
+    from whymatch.cli.index import open_index
 
     thresholded = constraint is not None and constraint.thresholded
-    index = opened(settings, alone=thresholded)  # thresholds are known for sentences alone
+    index = open_index(settings, alone=thresholded)  # thresholds are known for sentences alone
     if constraint is not None and thresholded and settings.below is None:
         constraint = constraint.resolved(index.aligner.below)
-    bad, run_lines = 0, []
-    for place, name, text in queries(settings):
+    bad, trec_lines = 0, []
+    for place, query_id, text in _queries(settings):
         try:
             if isinstance(text, ValueError):
                 raise text
-            found = index.search(text, settings.top, constraint, candidates=settings.candidates)
+            results = index.search(text, settings.top_k, constraint, candidates=settings.candidates)
         except ValueError as error:
             if settings.queries is None:
                 raise
@@ -65,80 +66,85 @@ def run(settings: argparse.Namespace) -> int:
             complain(f"{place}: {error}")
             continue
         if settings.trec:
-            run_lines.append(found.to_trec(name))
-        show(found, name, settings)
+            trec_lines.append(results.to_trec(query_id))
+        _show(results, query_id, settings)
     if settings.trec:
-        write_whole(settings.trec, "".join(run_lines))
+        write_whole(settings.trec, "".join(trec_lines))
     return 2 if bad else 0
 
 
-def queries(settings: argparse.Namespace) -> Iterator[tuple[object, str, Any]]:
+def _queries(settings: argparse.Namespace) -> Iterator[tuple[object, str, str | ValueError]]:
     """The place, the id and the text of each query, or what is wrong with it."""
     if settings.queries is None:
         text = read_text("-", most=5, encoding="utf-8") if settings.query == "-" else settings.query
         yield "the query", "1", text
         return
-    from whymatch.search.corpus import Corpus
+    from whymatch.search.corpus import CorpusFiles
 
-    for row in Corpus(settings.queries):
+    for row in CorpusFiles(settings.queries):
         yield row.place, row.id, row.error or row.text
 
 
-def show(found: "Results", name: str, settings: argparse.Namespace) -> None:
-    """Prints what was found for one query, and writes its page."""
+def _show(results: "SearchResults", query_id: str, settings: argparse.Namespace) -> None:
+    """Prints the results of one query, and writes their page."""
     if settings.html:
-        write_whole(settings.html, found.to_html())
-    why = found.explain(*map(which, settings.explain)) if settings.explain else None
+        write_whole(settings.html, results.to_html())
+    explanation = results.explain(*map(_place_or_id, settings.explain)) if settings.explain else None
     if settings.json:
-        values = {"id": name, **found.to_dict(), **({} if why is None else {"explanation": why.to_dict()})}
-        print(json.dumps(values, ensure_ascii=False, allow_nan=False))
+        explained = {} if explanation is None else {"explanation": explanation.to_dict()}
+        print(json.dumps({"id": query_id, **results.to_dict(), **explained}, ensure_ascii=False, allow_nan=False))
         return
     from whymatch.show.words import plain
 
     if settings.queries is not None:
-        print(f"{plain(name)}: {plain(found.query)[:PIECE]}")
-    print(table_of(found) if why is None else explained(why))
+        print(f"{plain(query_id)}: {plain(results.query)[:_MAX_SHOWN_CHARACTERS]}")
+    print(_table(results) if explanation is None else _in_words(explanation))
     if settings.html:
         print(f"Page: {settings.html}")
 
 
-def which(text: str) -> int | str:
-    """A result's place from 0, or its id."""
+def _place_or_id(text: str) -> int | str:
+    """A result's place, from 0, or its id."""
     return int(text) - 1 if text.isdecimal() else text
 
 
-def table_of(found: "Results") -> str:
+def _table(results: "SearchResults") -> str:
     """The results, each with its strongest link."""
     from whymatch.show.terminal import table
-    from whymatch.show.words import number, plain
+    from whymatch.show.words import number
 
     rows = []
-    for rank, hit in enumerate(found, start=1):
-        texts = [shortened(plain(text)) for text in hit.links[0].texts] if hit.links else ["(no link)", ""]
-        rows.append([str(rank), shortened(plain(hit.id)), number(hit.score), str(len(hit.links)), *texts])
+    for rank, hit in enumerate(results, start=1):
+        texts = [_shortened(text) for text in hit.links[0].texts] if hit.links else ["(no link)", ""]
+        rows.append([str(rank), _shortened(hit.id), number(hit.score), str(len(hit.links)), *texts])
     if not rows:
         return "Nothing was found: the index is empty."
     return table(["#", "document", "score", "links", "strongest link: query", "document's span"], rows)
 
 
-def explained(why: "Explanation") -> str:
+def _in_words(explanation: "Explanation") -> str:
     """Why one result ranks above another, span by span of the query."""
     from whymatch.show.terminal import table
     from whymatch.show.words import number, plain
 
-    def linked(links: Any) -> str:
-        return " · ".join(shortened(plain(link.texts[1])) for link in links) or "(no link)"
+    def linked(links: "Sequence[Link]") -> str:
+        return " · ".join(_shortened(link.texts[1]) for link in links) or "(no link)"
 
+    above, below = explanation.above, explanation.below
     rows = [
-        [f"{some.adds:+.3f}", shortened(plain(some.text)), linked(some.above), linked(some.below)]
-        for some in why.differences
+        [f"{each.adds:+.3f}", _shortened(each.text), linked(each.above), linked(each.below)]
+        for each in explanation.differences
     ]
     head = (
-        f"{plain(why.above.id)} ({number(why.above.score)}) ranks above {plain(why.below.id)} "
-        f"({number(why.below.score)}) by {number(why.lead)}; what each span of the query adds to that:"
+        f"{plain(above.id)} ({number(above.score)}) ranks above {plain(below.id)} ({number(below.score)}) "
+        f"by {number(explanation.lead)}; what each span of the query adds to that:"
     )
-    return f"{head}\n\n{table(['adds', 'query', plain(why.above.id), plain(why.below.id)], rows)}"
+    return f"{head}\n\n{table(['adds', 'query', plain(above.id), plain(below.id)], rows)}"
 
 
-def shortened(text: str) -> str:
-    return text if len(text) <= PIECE else f"{text[: PIECE - 1]}…"
+def _shortened(text: str) -> str:
+    """The beginning of a text, without characters that a terminal would obey."""
+    from whymatch.show.words import plain
+
+    line = plain(text)
+    return line if len(line) <= _MAX_SHOWN_CHARACTERS else f"{line[: _MAX_SHOWN_CHARACTERS - 1]}…"

@@ -1,4 +1,4 @@
-"""The data sets that can be prepared: what each is, where its official files are, and under which licence."""
+"""The data sets that can be prepared: what each is, where its files are, its licence and its published sizes."""
 
 from typing import NamedTuple
 
@@ -65,3 +65,29 @@ SOURCES = (
     ),
 )
 NAMES = tuple(dict.fromkeys(source.name for source in SOURCES))
+
+PAPER: dict[str, dict[str, float]] = {
+    "stackexchange": {
+        "documents": 730_818,
+        "similar pairs": 187_377,
+        "sentences a document": 3.7,
+        "sentences at most": 54,
+        "words a document": 87,
+        "vocabulary": 603_801,
+    },
+    "multinews": {
+        "documents": 10_130,
+        "similar pairs": 22_623,
+        "sentences a document": 31,
+        "sentences at most": 1_632,
+        "words a document": 680,
+        "vocabulary": 299_732,
+    },
+}
+"""Table 2 of the paper, which has the two ranking sets alone."""
+
+OFFICIAL: dict[str, dict[str, float]] = {
+    "multirc": {"train: pairs": 24_029, "val: pairs": 3_214, "test: pairs": 4_848},
+    "esnli": {"train: pairs": 549_367, "val: pairs": 9_842, "test: pairs": 9_824},
+}
+"""The sizes of the official splits, which the paper uses and does not print."""

@@ -1,25 +1,21 @@
-"""Texts of which some are similar: a corpus with pairs of ids, and pairs of texts with labels."""
+"""Texts of which some are similar: a corpus with pairs of ids, pairs of texts with labels, and MultiNews."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
-from whymatch.datasets.markup import html_text
-from whymatch.reading import JsonObject, find_file, read_json_lines, tab_fields
+from whymatch.datasets.markup import page_text, titled
+from whymatch.reading import JsonObject, find_file, read_json_lines, required_file, tab_fields, text_lines
 from whymatch.text.spans import is_blank
 
-DUPLICATE = {"duplicate": True, "non-duplicate": False, "1": True, "0": False}
-NOTE = re.compile(
-    r"<blockquote>\s*(?:<p>)?\s*<strong>\s*Possible Duplicates?:?.*?</blockquote>", re.DOTALL | re.IGNORECASE
-)
-"""What moderators put above a duplicate: it names the answer."""
+_LABELS = {"duplicate": True, "non-duplicate": False, "1": True, "0": False}
 
 
 class Text(NamedTuple):
-    """A text of a corpus, and the site that it is from."""
+    """A text with its id, and the site that it is from."""
 
     id: str
     text: str
@@ -27,7 +23,7 @@ class Text(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Corpus:
+class SimilarTexts:
     """Texts by id, the site of each, which two are similar, and how much was left out for which reason."""
 
     texts: Mapping[str, str]
@@ -36,29 +32,29 @@ class Corpus:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-def corpus(
+def collected(
     texts: Iterable[Text], similar: Iterable[tuple[str, str]], left_out: Mapping[str, int] | None = None
-) -> Corpus:
+) -> SimilarTexts:
     """Every text once and every similar pair once; what is blank or repeats another is counted as left out."""
     lost, kept, sites = Counter(left_out or {}), dict[str, str](), dict[str, str]()
-    first: dict[str, str] = {}  # by text
-    same: dict[str, str] = {}  # by id
+    first_ids: dict[str, str] = {}  # by text
+    same_as: dict[str, str] = {}  # by id
     for id_, text, site in texts:
-        if id_ in same:
+        if id_ in same_as:
             raise ValueError(f"Two texts have the id {id_}. Ids tell the texts of a corpus apart.")
-        same[id_] = first.setdefault(text, id_)
+        same_as[id_] = first_ids.setdefault(text, id_)
         if is_blank(text):
             lost["blank texts"] += 1
-        elif same[id_] != id_:
+        elif same_as[id_] != id_:
             lost["texts that repeat another"] += 1
         else:
             kept[id_], sites[id_] = text, site
     pairs: dict[tuple[str, str], None] = {}
     for left, right in similar:
-        missing = [id_ for id_ in (left, right) if id_ not in same]
+        missing = [id_ for id_ in (left, right) if id_ not in same_as]
         if missing:
             raise ValueError(f"A pair names {missing[0]}, which is not in the corpus.")
-        a, b = sorted((same[left], same[right]))
+        a, b = sorted((same_as[left], same_as[right]))
         if a not in kept or b not in kept:
             lost["pairs with a blank text"] += 1
         elif a == b:
@@ -67,17 +63,7 @@ def corpus(
             lost["pairs that repeat another"] += 1
         else:
             pairs[a, b] = None
-    return Corpus(kept, sites, tuple(pairs), dict(lost))
-
-
-def body(html: str) -> str:
-    """A post's HTML as text, without the note that names its duplicate."""
-    return html_text(NOTE.sub(" ", html))
-
-
-def titled(title: str, text: str) -> str:
-    """A title and a text as one, with a paragraph's break between them."""
-    return "\n\n".join(part for part in (title.strip(), text.strip()) if part)
+    return SimilarTexts(kept, sites, tuple(pairs), dict(lost))
 
 
 def read_texts(file: Path) -> Iterator[Text]:
@@ -92,7 +78,7 @@ def read_texts(file: Path) -> Iterator[Text]:
     return read_json_lines(file, read)
 
 
-def read_ids(file: Path, known: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def _read_ids(file: Path, known: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Pairs of ids of a corpus, between tabs."""
     for number, (left, right) in tab_fields(file, 2):
         for id_ in (left, right):
@@ -103,47 +89,64 @@ def read_ids(file: Path, known: Mapping[str, object]) -> Iterator[tuple[str, str
         yield left, right
 
 
-def read_corpus(folder: Path) -> Corpus:
+def read_corpus(folder: Path) -> SimilarTexts:
     """`corpus.jsonl` and `duplicates.tsv`; `non_duplicates.tsv` is checked against them where it is there."""
-    files = [find_file([folder], name) for name in ("corpus.jsonl", "duplicates.tsv", "non_duplicates.tsv")]
-    if files[0] is None or files[1] is None:
-        raise ValueError(f"{folder} has no corpus.jsonl and duplicates.tsv, plain or gzipped.")
-    texts = list(read_texts(files[0]))
+    texts = list(read_texts(required_file([folder], "corpus.jsonl")))
     known = dict.fromkeys(text.id for text in texts)
-    similar = list(read_ids(files[1], known))
-    if files[2] is not None:
-        unordered = {frozenset(pair) for pair in similar}
-        for pair in read_ids(files[2], known):
-            if frozenset(pair) in unordered:
-                raise ValueError(f"{files[2]}: {pair[0]} and {pair[1]} are duplicates in {files[1]}.")
-    return corpus(texts, similar)
+    duplicates, others = required_file([folder], "duplicates.tsv"), find_file([folder], "non_duplicates.tsv")
+    similar = list(_read_ids(duplicates, known))
+    unordered = {frozenset(pair) for pair in similar}
+    for left, right in _read_ids(others, known) if others else ():
+        if frozenset((left, right)) in unordered:
+            raise ValueError(f"{others}: {left} and {right} are duplicates in {duplicates}.")
+    return collected(texts, similar)
 
 
-def read_labelled(file: Path) -> Iterator[tuple[bool, str, str]]:
-    """Rows of label, left and right between tabs; a side with a paragraph's tag is HTML, and comes as its text."""
-    for number, (label, *sides) in tab_fields(file, 3):
-        if label not in DUPLICATE:
-            raise ValueError(f"{file}, line {number}: a label is {', '.join(DUPLICATE)}, got {label!r}.")
-        left, right = (page(side) if "<p>" in side else side.strip() for side in sides)
-        yield DUPLICATE[label], left, right
-
-
-def page(side: str) -> str:
-    """A title, which is plain text, and the HTML that follows it."""
-    title, tag, rest = side.partition("<p>")
-    block = title.rfind("<blockquote>")
-    if block >= 0:
-        title, tag = title[:block], title[block:] + tag
-    return titled(title, body(tag + rest))
-
-
-def labelled_corpus(files: Iterable[Path]) -> Corpus:
-    """The texts of labelled pairs as one corpus."""
-    texts: dict[str, str] = {}
+def read_labelled(files: Iterable[Path]) -> SimilarTexts:
+    """Rows of label, left and right between tabs, their texts as one corpus; a side with a <p> is a title and HTML."""
+    ids: dict[str, str] = {}  # by text
     similar, different = [], 0
     for file in files:
-        for duplicate, *sides in read_labelled(file):
-            ids = [texts.setdefault(side, f"{len(texts)}") for side in sides]
-            similar += [(ids[0], ids[1])] if duplicate else []
-            different += not duplicate
-    return corpus((Text(id_, text) for text, id_ in texts.items()), similar, {"pairs labelled as different": different})
+        for number, (label, *sides) in tab_fields(file, 3):
+            if label not in _LABELS:
+                raise ValueError(f"{file}, line {number}: a label is {', '.join(_LABELS)}, got {label!r}.")
+            plain = [page_text(side) if "<p>" in side else side.strip() for side in sides]
+            left, right = (ids.setdefault(text, f"{len(ids)}") for text in plain)
+            similar += [(left, right)] if _LABELS[label] else []
+            different += not _LABELS[label]
+    texts = [Text(id_, text) for text, id_ in ids.items()]
+    return collected(texts, similar, {"pairs labelled as different": different})
+
+
+def articles(cluster: str) -> list[str]:
+    """The articles of a cluster of MultiNews, of which some may be empty; what only ends the line is none.
+
+    >>> articles("It rained. NEWLINE_CHAR NEWLINE_CHAR A lot. ||||| Rain fell. story_separator_special_tag Wet. |||||")
+    ['It rained.\\n\\nA lot.', 'Rain fell.', 'Wet.']
+    """
+    parts = cluster.replace("story_separator_special_tag", "|||||").split("|||||")
+    if len(parts) > 1 and is_blank(parts[-1]):
+        parts.pop()
+    return ["\n".join(line.strip() for line in part.split("NEWLINE_CHAR")).strip() for part in parts]
+
+
+def read_clusters(file: Path) -> Iterator[tuple[int, list[str]]]:
+    """The line and the articles of each cluster of a `.src` file of MultiNews."""
+    for number, line in text_lines(file):
+        yield number, articles(line)
+
+
+def read_multinews(files: Iterable[Path]) -> SimilarTexts:
+    """All clusters of the files; every two articles of a cluster are similar, and empty ones are left out."""
+    texts: list[Text] = []
+    similar: list[tuple[str, str]] = []
+    left_out: Counter[str] = Counter()
+    for file in files:
+        for line, cluster in read_clusters(file):
+            full = [article for article in cluster if not is_blank(article)]
+            left_out["empty articles"] += len(cluster) - len(full)
+            left_out["clusters of one article, which is similar to none"] += len(full) == 1
+            ids = [f"{file.name.split('.')[0]}:{line}:{number}" for number, _ in enumerate(full)]
+            texts += map(Text, ids, full)
+            similar += combinations(ids, 2)
+    return collected(texts, similar, +left_out)

@@ -1,18 +1,22 @@
-"""ERASER's layout: `{train,val,test}.jsonl` with queries and evidence; `docs/` or `docs.jsonl`, a sentence a line."""
+"""ERASER's layout: `{train,val,test}.jsonl` with queries and evidence; `docs/` or `docs.jsonl` with documents.
+
+Documents have one sentence per line, and evidence is given in ranges of tokens between blanks.
+"""
 
 import re
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Literal, TypeAlias
 
-from whymatch.datasets.jsonl import rows
-from whymatch.datasets.records import Pair
+from whymatch.datasets.conversion import Conversion, pair_conversion, pair_row
+from whymatch.datasets.records import Pair, read_records
 from whymatch.files import inside
-from whymatch.reading import find_file, read_json_lines
+from whymatch.reading import JsonObject, find_file, read_json_lines
 from whymatch.text.document import Document, document, joined
-from whymatch.text.spans import Span, Splitter, lines
+from whymatch.text.spans import Span, Splitter, lines, overlaps
 
+QuerySpans: TypeAlias = Literal["parts", "whole", "one"]
 SENTENCES = ("_premise", "_hypothesis")
 """How the names of e-SNLI's two documents end."""
 
@@ -22,101 +26,97 @@ def is_eraser(folder: Path) -> bool:
     return (folder / "docs").is_dir() or find_file([folder], "docs.jsonl") is not None
 
 
-def count_documents(folder: Path) -> int:
-    """All documents of a folder, whether a row names them or not."""
-    every = collected(folder)
-    return sum(1 for _ in (folder / "docs").iterdir()) if every is None else len(every)
-
-
 def read_eraser(folder: str | Path, split: str, splitter: Splitter = lines) -> Iterator[Pair]:
-    """A pair a row: the query on the left (two spans where it is "question || answer"), its documents on the right.
+    """One pair per row: a query on the left, in two spans where it is "question || answer", its documents on the right.
 
-    The right rationale is the evidence, in ranges of tokens between blanks. Documents have a sentence a line, and lines
-    are the right spans, unless another `splitter` is given, which then splits the query too. e-SNLI's premise is on the
-    left and its hypothesis on the right, with evidence on both sides.
+    The evidence is the right rationale. Lines are the right spans, unless another `splitter` is given, which then
+    splits the query too. e-SNLI's premise is on the left and its hypothesis on the right, with evidence on both sides.
     """
     folder = Path(folder)
     if not is_eraser(folder):
         raise ValueError(f"{folder} has no docs folder and no docs.jsonl: this is not ERASER's layout.")
-    return rows(folder, split, lambda row, name: read_row(folder, row, splitter))
+    return read_records(folder, split, lambda row, name: _read_pair(folder, row, splitter))
 
 
-def read_row(folder: Path, row: dict[str, Any], splitter: Splitter) -> Pair:
-    """One row, with the documents that it names."""
+def _read_pair(folder: Path, row: JsonObject, splitter: Splitter) -> Pair:
+    """The pair of one row, with the documents that it names."""
     evidence = [piece for group in row["evidences"] for piece in group]
     names = tuple(row.get("docids") or dict.fromkeys(piece["docid"] for piece in evidence))
-    base = sentence_pair(folder, row, names)
+    base = _sentence_pair(folder, row, names)
     if base is not None:
-        known = [f"{base}{end}" for end in SENTENCES]
-        strange = [piece["docid"] for piece in evidence if piece["docid"] not in known]
-        if strange:
-            raise ValueError(f"there is evidence in {strange[0]}, which is neither {known[0]} nor {known[1]}")
-        left, right = (read_documents(folder, (name,), splitter)[0] for name in known)
+        sides = [f"{base}{end}" for end in SENTENCES]
+        unknown = [piece["docid"] for piece in evidence if piece["docid"] not in sides]
+        if unknown:
+            raise ValueError(f"there is evidence in {unknown[0]}, which is neither {sides[0]} nor {sides[1]}")
+        left, right = (_read_documents(folder, (name,), splitter)[0] for name in sides)
         marks = [
-            marked(side, [piece for piece in evidence if piece["docid"] == name], (name,), (0,))
-            for side, name in zip((left, right), known, strict=True)
+            _marked_spans(text, [piece for piece in evidence if piece["docid"] == name], (name,), (0,))
+            for text, name in zip((left, right), sides, strict=True)
         ]
         return Pair(row["annotation_id"], left, right, str(row["classification"]), *marks)
     if not names:
         names = (row["annotation_id"].rsplit(":", 2)[0],)  # a row without evidence: its id starts with its document
-    right, first_token = read_documents(folder, names, splitter)
+    right, first_tokens = _read_documents(folder, names, splitter)
     query = [part.strip() for part in row["query"].split("||")]
     left = joined([part for part in query if part])
     if splitter is not lines:
         left = document(left.text, splitter)
-    rationale = marked(right, evidence, names, first_token)
+    rationale = _marked_spans(right, evidence, names, first_tokens)
     return Pair(row["annotation_id"], left, right, str(row["classification"]), right_rationale=rationale)
 
 
-def sentence_pair(folder: Path, row: dict[str, Any], names: tuple[str, ...]) -> str | None:
+def _sentence_pair(folder: Path, row: JsonObject, names: tuple[str, ...]) -> str | None:
     """What the names of e-SNLI's premise and hypothesis begin with; None where a row has a query and documents."""
-    found = {name.removesuffix(end) for name in names for end in SENTENCES if name.endswith(end)}
-    if not names and (collected(folder) or {}).keys() >= {f"{row['annotation_id']}{end}" for end in SENTENCES}:
+    if not names and (_documents(folder) or {}).keys() >= {f"{row['annotation_id']}{end}" for end in SENTENCES}:
         return str(row["annotation_id"])
-    return found.pop() if len(found) == 1 else None
+    bases = {name.removesuffix(end) for name in names for end in SENTENCES if name.endswith(end)}
+    return bases.pop() if len(bases) == 1 else None
 
 
-def marked(
-    text: Document, evidence: list[dict[str, Any]], names: tuple[str, ...], first_token: tuple[int, ...]
+def _marked_spans(
+    text: Document, evidence: list[JsonObject], names: tuple[str, ...], first_tokens: tuple[int, ...]
 ) -> tuple[Span, ...]:
-    """The evidence as spans of the text that the documents of these names make."""
-    tokens, spans = token_spans(text), []
+    """The evidence as spans of the text that is made of the documents of these names."""
+    tokens, spans = _token_spans(text), set()
     for piece in evidence:
-        first = first_token[names.index(piece["docid"])]
+        first = first_tokens[names.index(piece["docid"])]
         start, end = first + piece["start_token"], first + piece["end_token"]
         if not 0 <= start < end <= len(tokens):
             raise ValueError(f"evidence tokens {start} to {end} lie outside a text of {len(tokens)} tokens")
-        spans.append(Span(tokens[start].start, tokens[end - 1].end))
-    return tuple(sorted(set(spans)))
+        spans.add(Span(tokens[start].start, tokens[end - 1].end))
+    return tuple(sorted(spans))
 
 
 @lru_cache(maxsize=1024)
-def read_documents(folder: Path, names: tuple[str, ...], splitter: Splitter) -> tuple[Document, tuple[int, ...]]:
+def _token_spans(text: Document) -> list[Span]:
+    return [Span(*match.span()) for match in re.finditer(r"\S+", text.text)]
+
+
+@lru_cache(maxsize=1024)
+def _read_documents(folder: Path, names: tuple[str, ...], splitter: Splitter) -> tuple[Document, tuple[int, ...]]:
     """The documents as one text, and the number of each one's first token."""
-    texts = [read_document(folder, name).strip("\n") for name in names]
-    first, counts = [], 0
+    texts = [_read_document(folder, name).strip("\n") for name in names]
+    first_tokens = [0]
     for text in texts:
-        first.append(counts)
-        counts += len(text.split())
-    whole = "\n\n".join(texts)
-    return document(whole, splitter), tuple(first)
+        first_tokens.append(first_tokens[-1] + len(text.split()))
+    return document("\n\n".join(texts), splitter), tuple(first_tokens)
 
 
-def read_document(folder: Path, name: str) -> str:
+def _read_document(folder: Path, name: str) -> str:
     """The text of one document, from its own file or from `docs.jsonl`."""
-    every = collected(folder)
-    if every is None:
+    documents = _documents(folder)
+    if documents is None:
         file = inside(folder / "docs", name)
         if not file.is_file():
             raise ValueError(f"docs has no document {name!r:.80}")
         return file.read_text(encoding="utf-8")
-    if name not in every:
+    if name not in documents:
         raise ValueError(f"docs.jsonl has no document {name}")
-    return every[name]
+    return documents[name]
 
 
 @lru_cache(maxsize=2)
-def collected(folder: Path) -> Mapping[str, str] | None:
+def _documents(folder: Path) -> Mapping[str, str] | None:
     """All documents of `docs.jsonl`; None where each has a file of its own."""
     file = None if (folder / "docs").is_dir() else find_file([folder], "docs.jsonl")
     if file is None:
@@ -124,6 +124,37 @@ def collected(folder: Path) -> Mapping[str, str] | None:
     return dict(read_json_lines(file, lambda row, number: (row["docid"], str(row["document"]))))
 
 
-@lru_cache(maxsize=1024)
-def token_spans(document: Document) -> list[Span]:
-    return [Span(*match.span()) for match in re.finditer(r"\S+", document.text)]
+def convert_eraser(folder: Path, query: QuerySpans = "parts") -> Conversion:
+    """A folder of the ERASER benchmark, checked row by row; rows have their texts as lists of spans."""
+    splits = {
+        split: map(partial(with_query_spans, query=query), read_eraser(folder, split))
+        for split in ("train", "val", "test")
+    }
+    documents = _documents(folder)
+    count = sum(1 for _ in (folder / "docs").iterdir()) if documents is None else len(documents)
+    return pair_conversion(splits, "sentences", _row_of_spans, **{"documents in all": count})
+
+
+def _row_of_spans(pair: Pair) -> JsonObject:
+    return pair_row(pair) | {"left": pair.left.pieces, "right": pair.right.pieces}
+
+
+def with_query_spans(pair: Pair, query: QuerySpans) -> Pair:
+    """The pair with both texts joined from their spans, and its marks with them.
+
+    The left spans are the `parts` of the query, these and the `whole` query as one more, or the query as `one` span.
+    """
+    pieces = pair.left.pieces
+    spans = {"parts": pieces, "whole": [*pieces, " ".join(pieces)], "one": [" ".join(pieces)]}
+    left = joined(spans[query] if len(pieces) > 1 else pieces)
+    right = joined(pair.right.pieces)
+    left_rationale = _moved_marks(pair.left, pair.left_rationale, left)
+    return Pair(pair.id, left, right, pair.label, left_rationale, _moved_marks(pair.right, pair.right_rationale, right))
+
+
+def _moved_marks(before: Document, marks: Sequence[Span] | None, after: Document) -> tuple[Span, ...] | None:
+    """The spans that have the numbers of those that were marked before; an only span has the marks of all."""
+    if marks is None:
+        return None
+    numbers = {number if len(after) > 1 else 0 for numbers in overlaps(before.spans, marks) for number in numbers}
+    return tuple(after.spans[number] for number in sorted(numbers))

@@ -1,14 +1,17 @@
-"""What the readers give."""
+"""The records that data sets are read into."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from whymatch.reading import JsonObject, Record, read_json_lines, required_file
 from whymatch.text.document import Document
 from whymatch.text.spans import Span
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two texts, what is true of them, and what people marked as the reason; None where nobody was asked."""
+    """Two texts, their label, and the spans that people marked as the reason for it; None where nobody was asked."""
 
     id: str
     left: Document
@@ -29,8 +32,18 @@ class Query:
 
 
 def as_pair(record: Pair | Query) -> Pair:
-    """A query with its first similar document is a pair."""
+    """A pair as it is; a query with its first similar document."""
     if isinstance(record, Pair):
         return record
-    similar = next(text for text, wanted in zip(record.documents, record.relevant, strict=True) if wanted)
+    similar = next(text for text, relevant in zip(record.documents, record.relevant, strict=True) if relevant)
     return Pair(record.id, record.query, similar)
+
+
+def read_records(folder: Path, split: str, read: Callable[[JsonObject, str], Record]) -> Iterator[Record]:
+    """What `read` makes of each row of `{split}.jsonl`, plain or gzipped, and of its place, such as "val:3".
+
+    Raises:
+        ValueError: if there is no such file; for a bad row, with its file and line.
+    """
+    file = required_file([folder], f"{split}.jsonl")
+    return read_json_lines(file, lambda row, number: read(row, f"{split}:{number}"))

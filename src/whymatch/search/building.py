@@ -1,28 +1,38 @@
-"""A corpus into an index: streamed, resumable, bad rows reported and left out."""
+"""A corpus into an index, in one process or by many workers: streamed, resumable, bad rows reported and left out."""
 
+import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import islice
+from pathlib import Path
 
-from whymatch.search.corpus import Place, Row
-from whymatch.search.encoding import outcomes
+import pyarrow as pa
+from pyarrow import parquet
+
+from whymatch.matching.aligner import Aligner
+from whymatch.matching.ranker import Ranker
+from whymatch.search.corpus import CorpusFiles, CorpusRow
+from whymatch.search.encoding import make_entries
+from whymatch.search.entries import Entry, text_digest, to_arrow
 from whymatch.search.index import Index
-from whymatch.search.rows import digest
+from whymatch.search.scale import WorkPart, cut_into_parts, run_parts
 
-TOGETHER = 64  # documents in a transaction
+DOCUMENTS_PER_TRANSACTION = 64  # that are encoded together
+_MERGED_PER_TRANSACTION = 512  # documents that workers have encoded
 
 
 @dataclass
-class Report:
-    """How it went so far: documents written, documents that were there already, bad rows, and seconds."""
+class BuildReport:
+    """What was done so far."""
 
     written: int = 0
-    there: int = 0
+    unchanged: int = 0
     deleted: int = 0
     bad: int = 0
-    encoding: float = 0.0
-    """Seconds of splitting and encoding."""
+    encoding_seconds: float = 0.0
+    """The time of splitting and encoding."""
     began: float = field(default_factory=time.perf_counter)
 
     @property
@@ -31,61 +41,142 @@ class Report:
 
     @property
     def rate(self) -> float:
-        """Documents a second."""
+        """Documents written per second."""
         return self.written / max(self.seconds, 1e-9)
 
 
 def build(
     index: Index,
-    rows: Iterable[Row],
-    complain: Callable[[Place, ValueError], None],
-    progress: Callable[[Place, Report], None] = lambda place, report: None,
+    rows: Iterable[CorpusRow],
+    complain: Callable[[str], None],
+    progress: Callable[[int, BuildReport], None] = lambda bytes_read, report: None,
     *,
     prune: bool = False,
-    together: int = TOGETHER,
-) -> Report:
+    documents_per_transaction: int = DOCUMENTS_PER_TRANSACTION,
+) -> BuildReport:
     """Makes an index hold the documents of a corpus: new ones are added, changed ones replaced, others left alone.
 
-    Ended at any moment and called again, it goes on where it was: what is there with the same text is not encoded
-    again. `prune` deletes documents that the corpus does not have; not where a row was bad, which may be one of them.
+    Ended at any moment and called again, it goes on where it was: documents that are there with the same text are not
+    encoded again. `prune` deletes documents that the corpus does not have, unless a row was bad: it may be one of them.
     """
-    report, known = Report(), index.digests()
+    report, known = BuildReport(), index.digests()
     seen: set[str] = set()
-    for some in chunks(rows, together):
-        good = {}
-        for row in some:
-            if row.error is not None:
-                report.bad += 1
-                complain(row.place, row.error)
-            else:
-                seen.add(row.id)
-                same = known.get(row.id) == digest(row.text)
-                report.there += same
-                if not same:
-                    good[row.id] = row
-        write(index, good, report, complain)
-        progress(some[-1].place, report)
+    stream = iter(rows)
+    while batch := list(islice(stream, documents_per_transaction)):
+        seen.update(row.id for row in batch if row.error is None)
+        start = time.perf_counter()
+        entries, complaints = encode_rows(index.aligner, batch, known)
+        report.encoding_seconds += time.perf_counter() - start
+        for complaint in complaints:
+            complain(complaint)
+        report.bad += len(complaints)
+        report.unchanged += len(batch) - len(entries) - len(complaints)
+        report.written += index.write(entries, replace=True)
+        progress(batch[-1].place.bytes_read, report)
     if prune and not report.bad:
         report.deleted = index.delete(known.keys() - seen)
     index.compact()
     return report
 
 
-def write(index: Index, rows: dict[str, Row], report: Report, complain: Callable[[Place, ValueError], None]) -> None:
-    """Encodes and writes some rows, in one transaction."""
-    start = time.perf_counter()
-    encoded = outcomes(index.aligner, {id_: row.text for id_, row in rows.items()})
-    report.encoding += time.perf_counter() - start
-    for id_, found in encoded.items():
-        if isinstance(found, ValueError):
-            report.bad += 1
-            complain(rows[id_].place, found)
-    report.written += index.write(
-        [found for found in encoded.values() if not isinstance(found, ValueError)], replacing=True
-    )
+def encode_rows(
+    aligner: Aligner, rows: Sequence[CorpusRow], known: Mapping[str, bytes]
+) -> tuple[list[Entry], list[str]]:
+    """The entries of rows whose texts differ from the known digests, and complaints about bad rows."""
+    complaints = [f"{row.place}: {row.error}" for row in rows if row.error is not None]
+    new = {row.id: row for row in rows if row.error is None and known.get(row.id) != text_digest(row.text)}
+    outcomes = make_entries(aligner, {id_: row.text for id_, row in new.items()})
+    complaints += [f"{new[id_].place}: {bad}" for id_, bad in outcomes.items() if isinstance(bad, ValueError)]
+    return [entry for entry in outcomes.values() if isinstance(entry, Entry)], complaints
 
 
-def chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
-    stream = iter(rows)
-    while some := list(islice(stream, size)):
-        yield some
+def build_on_ray(
+    index: Index,
+    corpus: CorpusFiles,
+    make_matcher: Callable[[], Aligner | Ranker],
+    address: str,
+    complain: Callable[[str], None],
+    progress: Callable[[int, int, BuildReport], None] = lambda done, total, report: None,
+    *,
+    rows_per_part: int | None = None,
+) -> BuildReport:
+    """As `build`, with workers that encode; all of them must see the corpus and the folder of the index.
+
+    Parts lie in the folder until their documents are in the table; called again, it goes on with those that are there.
+    """
+    report = BuildReport()
+    corpus = replace(corpus, path=corpus.path.absolute())  # a worker stands in another folder
+    home = index.store.folder.absolute()
+    row_counts, repeated = _survey(corpus)
+    limit = index.aligner.limit
+    facts = [index.identity.to_json().decode(), asdict(corpus), repeated, limit]
+    parts = cut_into_parts(row_counts, home / "parts", facts, rows_per_part)
+    total, done = sum(part.rows for part in parts), 0
+    rows_of = {part.out: part.rows for part in parts}
+    for result in run_parts(parts, partial(_IndexingWorker, corpus, repeated, home, make_matcher, limit), address):
+        done += rows_of[result.out]
+        report.bad += len(result.complaints)
+        for complaint in result.complaints:
+            complain(complaint)
+        progress(done, total, report)
+    for part in parts:
+        for batch in parquet.ParquetFile(part.out).iter_batches(batch_size=_MERGED_PER_TRANSACTION):
+            report.written += index.merge(pa.Table.from_batches([batch]).cast(index.store.schema), replace=True)
+    report.unchanged = total - report.bad - report.written
+    shutil.rmtree(home / "parts", ignore_errors=True)
+    index.compact()
+    return report
+
+
+class _IndexingWorker:
+    """Reads and encodes documents that the index does not have; `repeated` has the first places of repeated ids."""
+
+    def __init__(
+        self,
+        corpus: CorpusFiles,
+        repeated: dict[str, str],
+        folder: Path,
+        make_matcher: Callable[[], Aligner | Ranker],
+        limit: int,
+    ) -> None:
+        self.corpus, self.repeated = corpus, repeated
+        index = Index.open(folder, make_matcher())
+        self.aligner = index.aligner
+        self.aligner.limit = limit
+        self.known, self.schema = index.digests(), index.store.schema
+
+    def work(self, part: WorkPart) -> tuple[pa.Table, list[str]]:
+        """The rows of the documents that are new or changed, and complaints about bad ones."""
+        tables, complaints = [self.schema.empty_table()], []
+        stream = self._rows(part)
+        while batch := list(islice(stream, DOCUMENTS_PER_TRANSACTION)):
+            entries, bad = encode_rows(self.aligner, batch, self.known)
+            complaints += bad
+            if entries:
+                tables.append(to_arrow(entries, self.schema))
+        return pa.concat_tables(tables), complaints
+
+    def _rows(self, part: WorkPart) -> Iterator[CorpusRow]:
+        for file, first, last in part.ranges:
+            for row in islice(self.corpus.rows(Path(file)), first, last):
+                place = self.repeated.get(row.id)
+                repeats = row.error is None and place is not None and place != str(row.place)
+                yield row.repeating(place) if repeats else row
+
+
+def _survey(corpus: CorpusFiles) -> tuple[list[tuple[Path, int]], dict[str, str]]:
+    """The files of a corpus with the number of their rows, and the first place of every id that is repeated."""
+    row_counts: list[tuple[Path, int]] = []
+    first: dict[str, str] = {}
+    repeated: dict[str, str] = {}
+    for file in corpus.files():
+        if corpus.is_text(file):  # one document, whose id is its path
+            row_counts.append((file, 1))
+            continue
+        rows = 0
+        for row in corpus.rows(file):
+            rows += 1
+            if row.error is None and first.setdefault(row.id, str(row.place)) != str(row.place):
+                repeated[row.id] = first[row.id]
+        row_counts.append((file, rows))
+    return row_counts, repeated

@@ -1,48 +1,61 @@
-"""Documents from JSON lines, CSV, Parquet or a folder of text files, one after another; bad rows with their place."""
+"""Documents from JSON lines, CSV, Parquet or a folder of text files, one by one; bad rows come with their place."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from whymatch.datasets.corpora import titled
+from whymatch.datasets.markup import titled
 from whymatch.files import inside
-from whymatch.reading import JSON_ENDINGS, MEGABYTE, TABLE_ENDINGS, decoded, ending, opened, read_rows
+from whymatch.reading import (
+    JSON_ENDINGS,
+    MEGABYTE,
+    TABLE_ENDINGS,
+    FileRow,
+    JsonObject,
+    decoded,
+    ending,
+    opened,
+    read_rows,
+)
 from whymatch.text.document import Document
 from whymatch.text.spans import is_blank
 
-TEXTS = (".txt", ".text", ".md")
-ROWS_CHECKED = 100
+_TEXT_ENDINGS = (".txt", ".text", ".md")
+_ENDINGS = (*JSON_ENDINGS, *TABLE_ENDINGS, *_TEXT_ENDINGS)
+_ROWS_CHECKED = 100
+_FIELDS_ADVICE = "Name the fields: --id NAME, --text NAME."
 
 
 class Place(NamedTuple):
-    """Where a row stands, and how many bytes of the corpus were read to get there."""
+    """Where a row stands, and how many bytes were read to get there: compressed ones, where the file is."""
 
     file: Path
     line: int | None
-    read: int
+    bytes_read: int
 
     def __str__(self) -> str:
         unit = "row" if self.file.suffix == ".parquet" else "line"
         return str(self.file) if self.line is None else f"{self.file}, {unit} {self.line}"
 
 
-class Row(NamedTuple):
-    """A document of a corpus, or why it is none."""
+class CorpusRow(NamedTuple):
+    """A document of a corpus, or why the row is none."""
 
     place: Place
     id: str
     text: str
     error: ValueError | None = None
 
-
-Reader: TypeAlias = Callable[[Path, int], Iterator[Row]]
+    def repeating(self, place: object) -> "CorpusRow":
+        """The same as a bad row, because its id stands in an earlier place."""
+        return self._replace(error=ValueError(f"the id {self.id!r:.60} came before, in {place}."))
 
 
 @dataclass(frozen=True)
-class Corpus:
-    """Documents in files; `id` and `text` are the names of their fields, and a "title" is put before its text."""
+class CorpusFiles:
+    """A file or a folder of documents; `id` and `text` name their fields, and a "title" is put before its text."""
 
     path: Path
     id: str = "id"
@@ -51,45 +64,29 @@ class Corpus:
     max_mb: float = 5.0
 
     def files(self) -> list[Path]:
-        """What is read, in order: of a folder all files whose ending is known."""
+        """The files in the order in which they are read: of a folder, all whose ending is known.
+
+        Raises:
+            ValueError: if there is none.
+        """
         if not self.path.exists():
             raise ValueError(f"There is no {self.path}. Give JSON lines, CSV, Parquet or a folder of text files.")
+        files = [self.path]
         if self.path.is_dir():
-            every = sorted(path for path in self.path.rglob("*") if path.is_file())
-            found = [path for path in every if not hidden(path.relative_to(self.path)) and self.reader(path)]
-        else:
-            found = [self.path] if self.reader(self.path) else []
-        if not found:
-            known = ", ".join((*JSON_ENDINGS, *TABLE_ENDINGS, *TEXTS))
-            raise ValueError(f"{self.path} holds no corpus: files end in {known}, or these and .gz.")
-        return found
+            files = [file for file in sorted(self.path.rglob("*")) if not _is_hidden(file.relative_to(self.path))]
+        files = [file for file in files if file.is_file() and ending(file) in _ENDINGS]
+        if not files:
+            raise ValueError(f"{self.path} holds no corpus: files end in {', '.join(_ENDINGS)}, or these and .gz.")
+        return files
 
     @property
     def size(self) -> int:
         """Bytes of all files."""
         return sum(file.stat().st_size for file in self.files())
 
-    def reader(self, file: Path) -> Reader | None:
-        """What reads a file, by its ending."""
-        if ending(file) in TEXTS:
-            return self.read_text
-        return self.read_rows if ending(file) in (*JSON_ENDINGS, *TABLE_ENDINGS) else None
-
-    def __iter__(self) -> Iterator[Row]:
-        """Every document once, and every bad row; of several with one id, the first is the document."""
-        decoded(b"", "A corpus", self.encoding)  # there is such an encoding
-        first: dict[str, Place] = {}
-        before = 0
-        for file in self.files():
-            for row in self.rows(file, before):
-                if row.error is None and row.id in first:
-                    error = ValueError(f"the id {row.id!r:.60} came before, in {first[row.id]}.")
-                    yield row._replace(error=error)
-                else:
-                    if row.error is None:
-                        first[row.id] = row.place
-                    yield row
-            before += file.stat().st_size
+    def is_text(self, file: Path) -> bool:
+        """Whether a file is a single document."""
+        return ending(file) in _TEXT_ENDINGS
 
     def check(self) -> None:
         """Reads a little of every table and of the first rows, before slow work starts.
@@ -99,77 +96,93 @@ class Corpus:
         """
         for file in self.files():
             if ending(file) in TABLE_ENDINGS:
-                next(self.rows(file, 0), None)
-        first = [*islice(self, ROWS_CHECKED)]
+                next(self.rows(file), None)
+        first = [*islice(self, _ROWS_CHECKED)]
         if first and all(row.error is not None for row in first):
             raise ValueError(f"No document can be read from {self.path}. {first[0].place}: {first[0].error}")
 
-    def rows(self, file: Path, before: int) -> Iterator[Row]:
-        """The documents and bad rows of one of the `files`; a link that leads out of the folder is a bad row."""
-        reader = self.reader(file)
-        assert reader is not None
-        try:
-            if self.path.is_dir():
-                inside(self.path, file.relative_to(self.path).as_posix())
-        except ValueError as error:
-            yield bad(Place(file, None, before), error)
-            return
-        yield from reader(file, before)
+    def __iter__(self) -> Iterator[CorpusRow]:
+        """Every document once, and every bad row; of several with one id, the first is the document."""
+        decoded(b"", "A corpus", self.encoding)  # raises if there is no such encoding
+        first: dict[str, Place] = {}
+        bytes_before = 0
+        for file in self.files():
+            for row in self.rows(file, bytes_before):
+                repeats = row.error is None and first.setdefault(row.id, row.place) is not row.place
+                yield row.repeating(first[row.id]) if repeats else row
+            bytes_before += file.stat().st_size
 
-    def read_text(self, file: Path, before: int) -> Iterator[Row]:
-        """A file is a document, its path in the folder is the id."""
+    def rows(self, file: Path, bytes_before: int = 0) -> Iterator[CorpusRow]:
+        """The documents and bad rows of one of the `files`; a link that leads out of the folder is a bad row."""
+        if self.path.is_dir():
+            try:
+                inside(self.path, file.relative_to(self.path).as_posix())
+            except ValueError as error:
+                yield _bad(Place(file, None, bytes_before), error)
+                return
+        for number, fields, bytes_read in self._read(file):
+            place = Place(file, number, bytes_before + bytes_read)
+            yield _bad(place, fields) if isinstance(fields, ValueError) else self._document(place, fields)
+
+    def _read(self, file: Path) -> Iterator[FileRow]:
+        """The rows of a file; a text file is a single one, whose id is its path in the folder."""
+        max_bytes = int(self.max_mb * MEGABYTE)
+        if not self.is_text(file):
+            yield from read_rows(
+                file,
+                required=(self.id, self.text),
+                optional=("title",),
+                encoding=self.encoding,
+                max_bytes=max_bytes,
+                advice=_FIELDS_ADVICE,
+            )
+            return
         name = file.relative_to(self.path).as_posix() if self.path.is_dir() else file.name
-        place = Place(file, None, before)
         try:
             with opened(file) as data:
-                content = data.read(int(self.max_mb * MEGABYTE) + 1)
-            yield self.row(place, {self.id: name, self.text: decoded(content, "The file", self.encoding)}, len(content))
+                content = data.read(max_bytes + 1)
+            self._check_size(len(content))
+            yield FileRow(None, {self.id: name, self.text: decoded(content, "The file", self.encoding)}, 0)
         except (OSError, ValueError) as error:
-            yield bad(place, error)
+            yield FileRow(None, ValueError(str(error)), 0)
 
-    def read_rows(self, file: Path, before: int) -> Iterator[Row]:
-        """A row is a document."""
-        max_bytes = int(self.max_mb * MEGABYTE)
-        rows = read_rows(file, (self.id, self.text), ("title",), encoding=self.encoding, max_bytes=max_bytes)
-        for number, values, bytes_read in rows:
-            place = Place(file, number, before + bytes_read)
-            yield bad(place, values) if isinstance(values, ValueError) else self.row(place, values, 0)
+    def _check_size(self, size: int) -> None:
+        if size > self.max_mb * MEGABYTE:
+            raise ValueError(f"the text is larger than {self.max_mb:g} MB. Raise the limit (--max-mb), or cut it.")
 
-    def row(self, place: Place, values: Mapping[str, Any], size: int) -> Row:
-        """A document out of named values, or what is wrong with them."""
-        id_, text, title = values.get(self.id), values.get(self.text), values.get("title") or ""
+    def _document(self, place: Place, fields: JsonObject) -> CorpusRow:
+        """The document that the fields of a row make, or what is wrong with them."""
+        id_, text, title = fields.get(self.id), fields.get(self.text), fields.get("title") or ""
         if isinstance(id_, int) and not isinstance(id_, bool):
             id_ = str(id_)
         try:
             if id_ is None or id_ == "":
-                raise ValueError(missing(self.id, values))
+                raise ValueError(_missing(self.id, fields))
             if not isinstance(id_, str):
                 raise ValueError(f'"{self.id}" is a text or a whole number, got {type(id_).__name__}.')
             if text is None:
-                raise ValueError(missing(self.text, values))
+                raise ValueError(_missing(self.text, fields))
             if not isinstance(text, str) or not isinstance(title, str):
                 raise ValueError(f'"{self.text}" is a text, got {type(text).__name__}.')
             whole = titled(title, text) if title else text
-            Document(id_, ())  # valid Unicode, both
+            Document(id_, ())  # raises where it is not valid Unicode
             Document(whole, ())
             if is_blank(whole):
                 raise ValueError(f'"{self.text}" is empty.')
-            if max(size, len(whole)) > self.max_mb * MEGABYTE:
-                raise ValueError(f"the text is larger than {self.max_mb:g} MB. Raise the limit (--max-mb), or cut it.")
+            self._check_size(len(whole))
         except ValueError as error:
-            return bad(place, error)
-        return Row(place, id_, whole)
+            return _bad(place, error)
+        return CorpusRow(place, id_, whole)
 
 
-def bad(place: Place, error: Exception) -> Row:
-    return Row(place, "", "", error if isinstance(error, ValueError) else ValueError(str(error)))
+def _bad(place: Place, error: ValueError) -> CorpusRow:
+    return CorpusRow(place, "", "", error)
 
 
-def missing(field: str, values: Mapping[str, Any]) -> str:
-    """What to say of a row without a field."""
-    names = ", ".join(f"{name!r:.40}" for name in [*values][:10])
-    return f'there is no "{field}", only {names or "an empty row"}. Name the fields: --id NAME, --text NAME.'
+def _missing(field: str, fields: JsonObject) -> str:
+    names = ", ".join(f"{name!r:.40}" for name in [*fields][:10])
+    return f'there is no "{field}", only {names or "an empty row"}. {_FIELDS_ADVICE}'
 
 
-def hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+def _is_hidden(file: Path) -> bool:
+    return any(part.startswith(".") for part in file.parts)

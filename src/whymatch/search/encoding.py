@@ -1,49 +1,177 @@
-"""Texts into entries of an index, by any worker: the table is not needed for it."""
+"""From texts to the entries of an index, and the identity of the encoder that made their vectors."""
 
+import json
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 
+import numpy as np
+
+from whymatch import __version__
 from whymatch.matching.aligner import Aligner, Text
 from whymatch.matching.encoding import each_alone
-from whymatch.search.rows import Entry, entry
-from whymatch.text.document import Document
-from whymatch.text.spans import is_blank
+from whymatch.matching.ranker import Ranker
+from whymatch.matching.rules import Transport
+from whymatch.search.entries import Entry, make_entry, pooled
+from whymatch.text.document import Document, document
+from whymatch.text.encoders import reads_pairs
+from whymatch.text.spans import SPLITTERS, is_blank
+from whymatch.transport.constraints import Constraint
+
+INDEX_FORMAT = 3
+_PROBE = "Which encoder wrote this index?\n\nTwo paragraphs, so that context shows."
+_MIN_PROBE_COSINE = 0.999  # devices round differently, models differ more
+_MAX_ID_BYTES = 1000
 
 
-def outcomes(aligner: Aligner, documents: Mapping[str, Text]) -> dict[str, Entry | ValueError]:
-    """Each document with its vectors, or what is wrong with it."""
-    found: dict[str, Entry | ValueError] = {}
-    ready: dict[str, Document] = {}
-    for id_, text in documents.items():
+def aligner_of(matcher: Aligner | Ranker) -> Aligner:
+    """The aligner of a matcher that an index can use.
+
+    Raises:
+        ValueError: for a ranker that does not rank by links.
+    """
+    if isinstance(matcher, Aligner):
+        return matcher
+    if not isinstance(matcher, Ranker):
+        raise TypeError(f"An index takes an Aligner or a Ranker, got {type(matcher).__name__}.")
+    if not isinstance(matcher.rule, Transport):
+        raise ValueError("This ranker attends to every pair of spans: it has no few links to search by. Use Transport.")
+    return matcher.aligner
+
+
+def constraint_of(matcher: Aligner | Ranker) -> Constraint | None:
+    """The constraint that a ranker was trained with; None for an aligner."""
+    return matcher.rule.constraint if isinstance(matcher, Ranker) and isinstance(matcher.rule, Transport) else None
+
+
+def encode_text(aligner: Aligner, text: Document) -> np.ndarray:
+    """The vectors of a text: float32 (spans, dimensions)."""
+    (vectors,) = aligner.encoder.encode([text.text], [text.spans])
+    return vectors
+
+
+def make_entries(aligner: Aligner, texts: Mapping[str, Text]) -> dict[str, Entry | ValueError]:
+    """The entry of each text by its id, or what is wrong with the text; a bad one changes nothing for the others."""
+    outcomes: dict[str, Entry | ValueError] = {}
+    documents: dict[str, Document] = {}
+    for id_, text in texts.items():
         try:
-            ready[checked(id_)] = split(aligner, text)
+            _check_id(id_)
+            documents[id_] = split_text(aligner, text)
         except (ValueError, TypeError) as error:
-            found[id_] = ValueError(str(error))
-    encoder = aligner.encoder
-    vectors = each_alone(
-        lambda some: encoder.encode([text.text for text in some], [text.spans for text in some]), [*ready.values()]
+            outcomes[id_] = ValueError(str(error))
+    encoded = each_alone(
+        lambda batch: aligner.encoder.encode([each.text for each in batch], [each.spans for each in batch]),
+        [*documents.values()],
     )
-    for (id_, text), some in zip(ready.items(), vectors, strict=True):
+    for (id_, text), vectors in zip(documents.items(), encoded, strict=True):
         try:
-            found[id_] = some if isinstance(some, ValueError) else entry(id_, text, some)
+            if isinstance(vectors, ValueError):
+                raise vectors
+            outcomes[id_] = make_entry(id_, text, vectors)
         except ValueError as error:
-            found[id_] = error
-    return {id_: found[id_] for id_ in documents}
+            outcomes[id_] = error
+    return {id_: outcomes[id_] for id_ in texts}
 
 
-def split(aligner: Aligner, text: Text) -> Document:
-    """A text that has spans."""
-    found = aligner.split(text)
-    if not len(found) or is_blank(found.text):
+def split_text(aligner: Aligner, text: Text) -> Document:
+    """A text with its spans.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    split = aligner.split(text)
+    if not len(split) or is_blank(split.text):
         raise ValueError("The text is empty.")
-    return found
+    return split
 
 
-def checked(id_: object) -> str:
-    """An id that can be kept."""
+def _check_id(id_: object) -> None:
     if not isinstance(id_, str):
         raise TypeError(f"An id is a string, got {type(id_).__name__}.")
     if is_blank(id_):
         raise ValueError("The id is empty.")
-    if "\0" in id_ or len(id_.encode()) > 1000:
-        raise ValueError(f"An id has no zero bytes and 1,000 bytes or fewer: {id_!r:.40}.")
-    return id_
+    if "\0" in id_ or len(id_.encode()) > _MAX_ID_BYTES:
+        raise ValueError(f"An id has no zero bytes and {_MAX_ID_BYTES:,} bytes or fewer: {id_!r:.40}.")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What made the vectors of an index: how texts are cut into spans, and the encoder with its vector of a probe text.
+
+    The probe tells encoders of one name apart: other weights, another layer, another training. It is None where an
+    encoder knows only texts of its own.
+    """
+
+    spans: str
+    encoder: str
+    dimensions: int
+    probe: tuple[float, ...] | None
+    version: str = __version__
+    format: int = INDEX_FORMAT
+
+    @classmethod
+    def of(cls, aligner: Aligner) -> "Identity":
+        """The identity of what an aligner would write.
+
+        Raises:
+            ValueError: if its encoder gives no vectors that can be kept.
+        """
+        encoder = aligner.encoder
+        if reads_pairs(encoder):
+            raise ValueError(
+                f"{encoder.name} reads both texts together, so that a document has no vectors of its own to keep. "
+                "Use an encoder that reads each text alone."
+            )
+        name = next((name for name, known in SPLITTERS.items() if known is aligner.splitter), None)
+        try:
+            vector = pooled(encode_text(aligner, document(_PROBE, aligner.splitter)))
+            probe = tuple(round(value, 5) for value in vector.tolist())
+        except ValueError:
+            probe = None
+        dimensions = getattr(encoder, "size", None) or len(probe or ())
+        if not dimensions:
+            raise ValueError(f"{encoder.name} does not tell how long its vectors are: give it a size.")
+        return cls(name or str(getattr(aligner.splitter, "__name__", "own")), encoder.name, int(dimensions), probe)
+
+    @classmethod
+    def from_json(cls, data: bytes | None, folder: object) -> "Identity":
+        """The identity that the index in `folder` was written with.
+
+        Raises:
+            ValueError: if there is none, or one of another format.
+        """
+        try:
+            values = json.loads(data or b"")
+            written, version = int(values["format"]), values["version"]
+            if written == INDEX_FORMAT:
+                probe = None if values["probe"] is None else tuple(map(float, values["probe"]))
+                return cls(**{**values, "probe": probe})
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{folder} is no index of whymatch, or is damaged: {error!r}.") from None
+        raise ValueError(
+            f"The index in {folder} has format {written}, written by whymatch {version}; this one reads "
+            f"{INDEX_FORMAT}. Install a newer whymatch, or index the corpus again."
+        )
+
+    def to_json(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+    def __str__(self) -> str:
+        return f"{self.encoder} over spans of the kind {self.spans!r}"
+
+    def check(self, other: "Identity", folder: object) -> None:
+        """Raises ValueError if vectors of `other` cannot be compared with those of the index in `folder`."""
+        advice = "Give the model it was written with, or index the corpus again."
+        same = (self.spans, self.encoder, self.dimensions) == (other.spans, other.encoder, other.dimensions)
+        if same and self.probe is not None and other.probe is not None:
+            cosine = float(np.dot(self.probe, other.probe))
+            if cosine < _MIN_PROBE_COSINE:
+                raise ValueError(
+                    f"The index in {folder} was written with other weights of {self.encoder} than are given now "
+                    f"(cosine {cosine:.3f} on one text). {advice}"
+                )
+        elif not same or self.probe != other.probe:
+            raise ValueError(
+                f"The index in {folder} was written with {self} ({self.dimensions} dimensions), and now there is "
+                f"{other} ({other.dimensions}). {advice}"
+            )

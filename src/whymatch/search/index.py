@@ -1,71 +1,74 @@
 """A corpus on disk that can be searched: add, replace and delete documents while others read."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-import torch
+import pyarrow as pa
 
 from whymatch.cost import Cosine, Cost, WholeText
 from whymatch.matching.aligner import Aligner, Text
+from whymatch.matching.alignment import Alignment
 from whymatch.matching.ranker import Ranker
-from whymatch.search.candidates import Candidate, candidates
-from whymatch.search.encoding import outcomes, split
-from whymatch.search.identity import Identity, check, identify, read_identity
-from whymatch.search.results import Hit, Results
-from whymatch.search.rows import COLUMNS, Entry, from_arrow, schema, to_arrow
-from whymatch.search.scoring import Encoded, alignments, comparable, encoded, parts, reweighed, scores
-from whymatch.search.store import Store
+from whymatch.search.encoding import Identity, aligner_of, constraint_of, encode_text, make_entries, split_text
+from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, table_schema, to_arrow
+from whymatch.search.results import Hit, SearchResults
+from whymatch.search.scoring import Encoded, alignments, comparable, encoded, reweighed, scores
+from whymatch.search.store import Candidate, Store
 from whymatch.text.document import Document
 from whymatch.transport.constraints import Constraint, Exactly
 
-CANDIDATES = 100  # in each way
-WHOLE = 1.0  # how much of a text counts in its sentences, where nothing was trained
-DEFAULT = Exactly(2)  # for ranking, where nobody says otherwise: docs/decisions.md, 63
-WRITTEN = 32  # changes after which a small table is compacted
-ROWS = 256  # of a large one, that there are for each change: compaction writes them all again
+CANDIDATES = 100  # in each of three ways
+DEFAULT_CONSTRAINT = Exactly(2)  # of a search without a trained ranker: docs/decisions.md, Searching
+_WHOLE_TEXT = 1.0  # how much of a text counts in its sentences, where nothing was trained
+MIN_CHANGES_BEFORE_COMPACTION = 32
+_ROWS_PER_CHANGE = 256  # of a large table, before it is compacted: compaction writes them all again
 
 
 class Index:
     """The documents of a folder, found by vectors and words together and ranked by their alignment with a text.
 
     An index is a view of one version: what other writers do is seen after `refresh`, what it does itself at once. It
-    splits and encodes with an aligner or a trained ranker; the default is `untrained`.
+    splits and encodes with an aligner or a trained ranker; the default is `untrained_aligner`.
     """
 
     def __init__(self, store: Store, matcher: Aligner | Ranker | None = None) -> None:
         self.store = store
-        self.identity: Identity = read_identity(store.schema.metadata, store.folder)
-        self.given = matcher
-        self.changes = 0
+        self.identity = Identity.from_json((store.schema.metadata or {}).get(b"whymatch"), store.folder)
+        self._given_matcher = matcher
+        self._changes = 0
         if matcher is not None:
-            _ = self.matcher
+            _ = self.matcher  # refuses one that does not suit the index
 
     @classmethod
     def open(cls, folder: str | Path, matcher: Aligner | Ranker | None = None) -> "Index":
-        """The index in a folder; one that was written with another encoder is refused."""
+        """The index in a folder.
+
+        Raises:
+            ValueError: if there is none, or one that was written with another encoder.
+        """
         return cls(Store.open(Path(folder)), matcher)
 
     @classmethod
     def create(cls, folder: str | Path, matcher: Aligner | Ranker | None = None) -> "Index":
         """A new index in a folder, or the one that is there already."""
-        matcher = matcher or untrained()
-        about = identify(parts(matcher)[0])
-        return cls(Store.create(Path(folder), schema(about.dimensions, about.to_json())), matcher)
+        matcher = matcher or untrained_aligner()
+        identity = Identity.of(aligner_of(matcher))
+        return cls(Store.create(Path(folder), table_schema(identity.dimensions, identity.to_json())), matcher)
 
     def __repr__(self) -> str:
         return f"Index({str(self.store.folder)!r}, {len(self):,} documents, {self.identity.encoder})"
 
     @cached_property
     def matcher(self) -> Aligner | Ranker:
-        """What splits, encodes and aligns, once it is known to suit the index."""
-        matcher = self.given or untrained()
-        check(self.identity, identify(parts(matcher)[0]), self.store.folder)
+        """The aligner or ranker, once its encoder is known to be that of the index."""
+        matcher = self._given_matcher or untrained_aligner()
+        self.identity.check(Identity.of(aligner_of(matcher)), self.store.folder)
         return matcher
 
     @cached_property
     def aligner(self) -> Aligner:
-        return parts(self.matcher)[0]
+        return aligner_of(self.matcher)
 
     def __len__(self) -> int:
         return len(self.store)
@@ -74,7 +77,7 @@ class Index:
         return isinstance(id_, str) and self.store.rows([id_], ["id"]).num_rows > 0
 
     def __getitem__(self, id_: str) -> Document:
-        """The document of an id, as it was split."""
+        """The document of an id, with its spans."""
         return self.entries([id_])[0].document
 
     def ids(self) -> Iterator[str]:
@@ -83,116 +86,138 @@ class Index:
             yield from batch.column("id").to_pylist()
 
     def digests(self) -> dict[str, bytes]:
-        """What tells the texts of all documents from other texts."""
-        found = self.store.columns(["id", "digest"])
-        return dict(zip(found.column("id").to_pylist(), found.column("digest").to_pylist(), strict=True))
+        """The digest of every document's text, by id."""
+        rows = self.store.columns(["id", "digest"])
+        return dict(zip(rows.column("id").to_pylist(), rows.column("digest").to_pylist(), strict=True))
 
     def entries(self, ids: Iterable[str]) -> list[Entry]:
-        """The documents of some ids with their vectors."""
+        """The documents of these ids with their vectors.
+
+        Raises:
+            ValueError: if there is no such document.
+        """
         wanted = [*ids]
-        rows = self.store.rows([*dict.fromkeys(wanted)], COLUMNS)
-        found = {some.id: some for some in from_arrow(rows, self.store.folder)}
-        missing = [id_ for id_ in wanted if id_ not in found]
+        rows = self.store.rows([*dict.fromkeys(wanted)], ENTRY_COLUMNS)
+        entries = {entry.id: entry for entry in from_arrow(rows, self.store.folder)}
+        missing = [id_ for id_ in wanted if id_ not in entries]
         if missing:
             raise ValueError(f"There is no document {missing[0]!r} in {self.store.folder}.")
-        return [found[id_] for id_ in wanted]
+        return [entries[id_] for id_ in wanted]
 
     def refresh(self) -> None:
         """Moves on to the newest version."""
         self.store.refresh()
 
     def add(self, documents: Mapping[str, Text]) -> int:
-        """Adds documents by id, in one transaction; an id that is there already keeps its text. How many were new."""
-        return self.write(self.encode(documents), replacing=False)
+        """Adds documents by id, in one transaction, and returns how many were new; others keep their text."""
+        return self.write(self._encode(documents), replace=False)
 
     def replace(self, documents: Mapping[str, Text]) -> int:
         """Adds documents, or puts them in the place of those with the same ids, in one transaction."""
-        return self.write(self.encode(documents), replacing=True)
+        return self.write(self._encode(documents), replace=True)
 
     def delete(self, ids: Iterable[str]) -> int:
-        """Deletes the documents of these ids; how many there were."""
+        """Deletes the documents of these ids, and returns how many there were."""
         if isinstance(ids, str):
             raise TypeError("delete takes a list of ids; this one is a single string.")
-        return self.changed(self.store.delete(ids))
+        return self._changed(self.store.delete(ids))
 
-    def encode(self, documents: Mapping[str, Text]) -> list[Entry]:
-        """Documents with their vectors; raises for the first that cannot be kept."""
+    def _encode(self, documents: Mapping[str, Text]) -> list[Entry]:
         if not isinstance(documents, Mapping):
             raise TypeError(f"Documents are a dictionary of texts by id, got {type(documents).__name__}.")
-        found = []
-        for id_, some in outcomes(self.aligner, documents).items():
-            if isinstance(some, ValueError):
-                raise ValueError(f"Document {id_!r}: {some}")
-            found.append(some)
-        return found
+        entries = []
+        for id_, outcome in make_entries(self.aligner, documents).items():
+            if isinstance(outcome, ValueError):
+                raise ValueError(f"Document {id_!r}: {outcome}")
+            entries.append(outcome)
+        return entries
 
-    def split(self, text: Text) -> Document:
-        """A text as documents are split."""
-        return split(self.aligner, text)
+    def write(self, entries: Sequence[Entry], *, replace: bool) -> int:
+        """Writes entries in one transaction, and returns how many; with `replace` also those whose ids are there."""
+        return self.merge(to_arrow(entries, self.store.schema), replace=replace) if entries else 0
 
-    def write(self, entries: list[Entry], *, replacing: bool) -> int:
-        """Writes entries in one transaction."""
-        if not entries:
-            return 0
-        return self.changed(self.store.merge(to_arrow(entries, self.store.schema), replace=replacing))
+    def merge(self, rows: pa.Table, *, replace: bool) -> int:
+        """As `write`, for rows that workers have made of entries."""
+        return self._changed(self.store.merge(rows, replace=replace))
 
-    def changed(self, rows: int) -> int:
-        self.changes += 1
-        if self.changes >= max(WRITTEN, len(self) // ROWS):
+    def _changed(self, rows: int) -> int:
+        self._changes += 1
+        if self._changes >= max(MIN_CHANGES_BEFORE_COMPACTION, len(self) // _ROWS_PER_CHANGE):
             self.compact()
         return rows
 
     def compact(self) -> None:
-        """Puts small files together and brings the indices of vectors and words up to date."""
+        """Joins small files, and brings the indices of vectors and words up to date."""
         self.store.compact()
-        self.changes = 0
+        self._changes = 0
 
     def search(
-        self, query: Text, top: int = 10, constraint: Constraint | None = None, *, candidates: int = CANDIDATES
-    ) -> Results:
-        """The documents whose alignment with a text scores highest.
+        self, query: Text, top_k: int = 10, constraint: Constraint | None = None, *, candidates: int = CANDIDATES
+    ) -> SearchResults:
+        """The `top_k` documents whose alignment with a text scores highest.
 
         `candidates` in each of three ways (by vectors of texts and of spans, by words) are aligned, exactly, from
         stored vectors; k is clipped where a text is short. The constraint is a ranker's own, or `Exactly(2)`.
         """
-        if top < 1 or candidates < 1:
-            raise ValueError(f"A search gives 1 or more documents of 1 or more candidates, got {top} of {candidates}.")
+        if top_k < 1 or candidates < 1:
+            raise ValueError(
+                f"A search gives 1 or more documents of 1 or more candidates, got {top_k} of {candidates}."
+            )
         text = self.encoded(self.split(query))
-        return self.ranked(text, self.candidates(text, max(top, candidates)), top, constraint)
+        return self.ranked(text, self.candidates(text, max(top_k, candidates)), top_k, constraint)
+
+    def split(self, text: Text) -> Document:
+        """A text with its spans, as documents are split."""
+        return split_text(self.aligner, text)
 
     def encoded(self, text: Document) -> Encoded:
         """A text with its vectors."""
-        (vectors,) = self.aligner.encoder.encode([text.text], [text.spans])
-        return Encoded(text, vectors)
+        return Encoded(text, encode_text(self.aligner, text))
 
     def candidates(self, query: Encoded, number: int) -> list[Candidate]:
-        """What is worth aligning with a text."""
-        return candidates(self.store, query.document.text, query.vectors, number)
+        """The documents that are worth aligning with a text."""
+        return self.store.candidates(query.document.text, query.vectors, number)
 
-    def ranked(self, query: Encoded, found: list[Candidate], top: int, constraint: Constraint | None) -> Results:
+    def ranked(
+        self, query: Encoded, candidates: Sequence[Candidate], top_k: int, constraint: Constraint | None
+    ) -> SearchResults:
         """The best candidates by their exact alignment.
 
         A trained ranker ranks as `Ranker.rank` does. Otherwise links weigh the same in documents of every length.
         """
         ranker = self.matcher if isinstance(self.matcher, Ranker) else None
-        constraint = (constraint or parts(self.matcher)[1] or DEFAULT).resolved(self.aligner.below)
-        with torch.no_grad():
-            values = scores(self.aligner, query, [some.entry for some in found], constraint, ranking=ranker is None)
-            order = sorted(range(len(found)), key=lambda number: (-values[number], number))[:top]
-            best = [found[number] for number in order if values[number] != float("-inf")]
-            whys = alignments(self.aligner, [(query, encoded(some.entry)) for some in best], constraint)
+        constraint = (constraint or constraint_of(self.matcher) or DEFAULT_CONSTRAINT).resolved(self.aligner.below)
+        entries = [candidate.entry for candidate in candidates]
+        values = scores(self.aligner, query, entries, constraint, ranking=ranker is None)
+        order = sorted(range(len(entries)), key=lambda number: (-values[number], number))[:top_k]
+        best = [candidates[number] for number in order if values[number] != float("-inf")]
+        aligned = alignments(self.aligner, [(query, encoded(candidate.entry)) for candidate in best], constraint)
         if ranker is None:
-            whys = [reweighed(why, comparable(constraint, len(why.left), len(why.right))) for why in whys]
-        hits = []
-        for some, why in zip(best, whys, strict=True):
-            chance = None if ranker is None or ranker.calibration is None else ranker.probability(why.score)
-            hits.append(Hit(some.entry.id, why.score, why, some.places, chance))
-        return Results(query.document.text, tuple(hits), len(found))
+            aligned = [reweighed(each, comparable(constraint, len(each.left), len(each.right))) for each in aligned]
+        calibrated = ranker is not None and ranker.calibration is not None
+        hits = [
+            Hit(
+                candidate.entry.id,
+                alignment.score,
+                alignment,
+                candidate.places,
+                ranker.probability(alignment.score) if ranker is not None and calibrated else None,
+            )
+            for candidate, alignment in zip(best, aligned, strict=True)
+        ]
+        return SearchResults(query.document.text, tuple(hits), len(candidates))
+
+    def align_entries(self, pairs: Sequence[tuple[str, str]], constraint: Constraint) -> list[Alignment]:
+        """The alignments of pairs of documents, by their ids, from stored vectors."""
+        entries = {
+            entry.id: encoded(entry) for entry in self.entries(dict.fromkeys(id_ for ids in pairs for id_ in ids))
+        }
+        return alignments(self.aligner, [(entries[left], entries[right]) for left, right in pairs], constraint)
 
 
-def untrained() -> Aligner:
+def untrained_aligner() -> Aligner:
     """MiniLM over sentences, as in `Aligner()`, but a sentence counts with what its text is about: that ranks better.
 
     The vectors that are kept are the same. Links then depend on the text around them; with `Aligner()` they do not.
     """
-    return Aligner(cost=Cost(Cosine(), WholeText(WHOLE)))
+    return Aligner(cost=Cost(Cosine(), WholeText(_WHOLE_TEXT)))

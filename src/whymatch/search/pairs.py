@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,153 +14,147 @@ from pyarrow import parquet
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.ranker import Ranker
-from whymatch.reading import MAX_ROW_BYTES, MEGABYTE, byte_lines, json_lines, opened, read_rows
-from whymatch.search.identity import identify
-from whymatch.search.scale import Done, Part, cut, run
-from whymatch.search.scoring import parts as parts_of
+from whymatch.reading import MAX_ROW_BYTES, MEGABYTE, JsonObject, byte_lines, json_lines, opened, read_rows
+from whymatch.search.encoding import Identity, aligner_of, constraint_of
+from whymatch.search.scale import PartResult, WorkPart, cut_into_parts, run_parts
 from whymatch.transport.constraints import Constraint
 
-TOGETHER = 256  # pairs that are aligned at a time
-ENDINGS = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
-LINK = pa.struct(
+_ENDINGS = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+_PAIRS_PER_BATCH = 256  # that are aligned together
+_LINK = pa.struct(
     [(name, pa.int32()) for name in ("left_start", "left_end", "right_start", "right_end")]
     + [(name, pa.float64()) for name in ("cost", "share")]
 )
-SCHEMA = pa.schema(
+_SCHEMA = pa.schema(
     [
         ("file", pa.string()),
         ("row", pa.int64()),
         ("id", pa.string()),
         ("score", pa.float64()),
-        ("links", pa.list_(LINK)),
+        ("links", pa.list_(_LINK)),
         ("error", pa.string()),
     ]
 )
 
 
 class PairRow(NamedTuple):
-    """A pair of texts with its number in a file, from 1, and what is wrong with it."""
+    """A pair of texts with its number in a file, from 1, or what is wrong with it."""
 
     number: int
-    id: str | None
-    left: str
-    right: str
+    id: str | None = None
+    left: str = ""
+    right: str = ""
     error: str | None = None
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """Files with two texts a row; an `id` is kept, if there is one."""
+class PairFiles:
+    """A file or a folder of files with two texts per row, in the fields `left` and `right`; an `id` is kept."""
 
     path: Path
     left: str = "left"
     right: str = "right"
 
     def files(self) -> list[Path]:
-        """What is read, in order."""
+        """The files in the order in which they are read.
+
+        Raises:
+            ValueError: if there is none.
+        """
         if not self.path.exists():
             raise ValueError(f"There is no {self.path}. Give Parquet, JSON lines, or a folder of such files.")
-        inside = sorted(self.path.rglob("*")) if self.path.is_dir() else [self.path]
-        found = [file for file in inside if file.is_file() and file.name.endswith(ENDINGS)]
-        if not found:
-            raise ValueError(f"{self.path} holds no pairs: files end in {', '.join(ENDINGS)}.")
-        return found
+        paths = sorted(self.path.rglob("*")) if self.path.is_dir() else [self.path]
+        files = [file for file in paths if file.is_file() and file.name.endswith(_ENDINGS)]
+        if not files:
+            raise ValueError(f"{self.path} holds no pairs: files end in {', '.join(_ENDINGS)}.")
+        return files
 
-    def counts(self) -> Iterator[tuple[Path, int]]:
+    def row_counts(self) -> Iterator[tuple[Path, int]]:
         """The files with the number of their rows."""
         for file in self.files():
             if file.suffix == ".parquet":
-                yield file, parquet.ParquetFile(file).metadata.num_rows
+                yield file, parquet.read_metadata(file).num_rows
             else:
                 with opened(file) as data:
                     yield file, sum(1 for _ in byte_lines(data, MEGABYTE))
 
     def rows(self, file: Path) -> Iterator[PairRow]:
         """The rows of a file, bad ones too."""
-        for number, values in enumerate(self.values(file), start=1):
-            yield self.row(number, values)
-
-    def values(self, file: Path) -> Iterator[dict[str, Any] | ValueError]:
         if file.suffix == ".parquet":
-            yield from (row.values for row in read_rows(file, (), ("id", self.left, self.right)))
-            return
-        with opened(file) as data:  # blank lines are counted as rows
-            yield from (values for _, values in json_lines(data, max_bytes=MAX_ROW_BYTES, skip_blank=False))
+            for number, row in enumerate(read_rows(file, (), ("id", self.left, self.right)), start=1):
+                yield self._row(number, row.values)
+        else:  # blank lines are counted as rows
+            with opened(file) as data:
+                for number, fields in json_lines(data, max_bytes=MAX_ROW_BYTES, skip_blank=False):
+                    yield self._row(number, fields)
 
-    def row(self, number: int, values: dict[str, Any] | ValueError) -> PairRow:
-        if isinstance(values, ValueError):
-            return PairRow(number, None, "", "", str(values))
-        left, right = values.get(self.left), values.get(self.right)
+    def _row(self, number: int, fields: JsonObject | ValueError) -> PairRow:
+        if isinstance(fields, ValueError):
+            return PairRow(number, error=str(fields))
+        left, right, id_ = fields.get(self.left), fields.get(self.right), fields.get("id")
         if not isinstance(left, str) or not isinstance(right, str):
-            return PairRow(number, None, "", "", f'a row has two texts, "{self.left}" and "{self.right}".')
-        id_ = values.get("id")
+            return PairRow(number, error=f'a row has two texts, "{self.left}" and "{self.right}".')
         return PairRow(number, None if id_ is None else str(id_), left, right)
 
 
-@dataclass(frozen=True)
-class Score:
-    """How a worker is made: the pairs that it reads, what aligns them, and under which constraint."""
-
-    pairs: Pairs
-    matcher: Callable[[], Aligner | Ranker]
-    constraint: Constraint | None
-
-    def __call__(self) -> "Scorer":
-        return Scorer(self)
-
-
-class Scorer:
-    """Aligns pairs; k is clipped where a text is short. A pair that cannot be aligned has its error beside it."""
-
-    def __init__(self, made: Score) -> None:
-        self.pairs = made.pairs
-        self.aligner, own = parts_of(made.matcher())
-        self.constraint = made.constraint or own
-
-    def work(self, part: Part) -> tuple[pa.Table, list[str]]:
-        found, complaints = [], []
-        for some in part.slices:
-            rows = islice(self.pairs.rows(Path(some.file)), some.first, some.last)
-            while batch := list(islice(rows, TOGETHER)):
-                good = [row for row in batch if row.error is None]
-                outcomes = self.aligner.outcomes([(row.left, row.right) for row in good], self.constraint, clip=True)
-                whys = dict(zip((row.number for row in good), outcomes, strict=True))
-                found += [record(some.file, row, whys.get(row.number)) for row in batch]
-        complaints = [f"{row['file']}, row {row['row']}: {row['error']}" for row in found if row["error"]]
-        return pa.Table.from_pylist(found, schema=SCHEMA), complaints
-
-
-def record(file: str, row: PairRow, why: Alignment | ValueError | None) -> dict[str, Any]:
-    """A pair as a row of what comes out."""
-    about = {"file": file, "row": row.number, "id": row.id}
-    if not isinstance(why, Alignment):
-        return {**about, "score": None, "links": [], "error": row.error or str(why)}
-    links = [dict(zip(LINK.names, (*link.left, *link.right, link.cost, link.share), strict=True)) for link in why.links]
-    return {**about, "score": why.score, "links": links, "error": None}
-
-
 def score_on_ray(
-    pairs: Pairs,
+    pairs: PairFiles,
     out: Path,
-    matcher: Callable[[], Aligner | Ranker],
+    make_matcher: Callable[[], Aligner | Ranker],
     constraint: Constraint | None,
     address: str,
     *,
-    size: int | None = None,
-) -> Iterator[tuple[Done, int]]:
-    """Writes a Parquet file a part into a folder; gives each when it is done, and the number of all rows."""
+    rows_per_part: int | None = None,
+) -> Iterator[tuple[PartResult, int]]:
+    """Writes one Parquet file per part into a folder; yields each result, and the number of the rows of all parts.
+
+    k is clipped where a text is short. The constraint is by default that of the ranker, or the aligner's default.
+    """
     pairs, out = replace(pairs, path=pairs.path.absolute()), out.absolute()  # a worker stands in another folder
-    about = [fingerprint(matcher()), str(constraint), pairs.left, pairs.right]
-    parts = cut(pairs.counts(), out, about, size)
+    facts = [fingerprint(make_matcher()), str(constraint), pairs.left, pairs.right]
+    parts = cut_into_parts(pairs.row_counts(), out, facts, rows_per_part)
     total = sum(part.rows for part in parts)
-    for done in run(parts, Score(pairs, matcher, constraint), address):
-        yield done, total
+    for result in run_parts(parts, partial(_ScoringWorker, pairs, make_matcher, constraint), address):
+        yield result, total
+
+
+class _ScoringWorker:
+    """Aligns pairs; a pair that cannot be aligned has its error in its row."""
+
+    def __init__(
+        self, pairs: PairFiles, make_matcher: Callable[[], Aligner | Ranker], constraint: Constraint | None
+    ) -> None:
+        self.pairs, matcher = pairs, make_matcher()
+        self.aligner, self.constraint = aligner_of(matcher), constraint or constraint_of(matcher)
+
+    def work(self, part: WorkPart) -> tuple[pa.Table, list[str]]:
+        """The rows of a part with their scores and links, and complaints about bad ones."""
+        records = []
+        for file, first, last in part.ranges:
+            rows = islice(self.pairs.rows(Path(file)), first, last)
+            while batch := list(islice(rows, _PAIRS_PER_BATCH)):
+                good = [row for row in batch if row.error is None]
+                outcomes = self.aligner.outcomes([(row.left, row.right) for row in good], self.constraint, clip=True)
+                by_number = dict(zip((row.number for row in good), outcomes, strict=True))
+                records += [_record(file, row, by_number.get(row.number)) for row in batch]
+        complaints = [f"{each['file']}, row {each['row']}: {each['error']}" for each in records if each["error"]]
+        return pa.Table.from_pylist(records, schema=_SCHEMA), complaints
+
+
+def _record(file: str, row: PairRow, outcome: Alignment | ValueError | None) -> dict[str, Any]:
+    """A pair as a row of what comes out."""
+    origin = {"file": file, "row": row.number, "id": row.id}
+    if not isinstance(outcome, Alignment):
+        return {**origin, "score": None, "links": [], "error": row.error or str(outcome)}
+    links = [(*link.left, *link.right, link.cost, link.share) for link in outcome.links]
+    named = [dict(zip(_LINK.names, values, strict=True)) for values in links]
+    return {**origin, "score": outcome.score, "links": named, "error": None}
 
 
 def fingerprint(matcher: Aligner | Ranker) -> str:
-    """What tells a matcher from others, the same one after another training included."""
-    aligner = parts_of(matcher)[0]
-    parts = [identify(aligner).known, aligner.cost.to_list()]
+    """A hash that differs between matchers whose scores may differ, such as two trainings of one."""
+    aligner = aligner_of(matcher)
+    parts = [str(Identity.of(aligner)), aligner.cost.to_list()]
     if (counts := aligner.cost.word_counts) is not None:
         parts += [counts.texts, sorted(counts.counts.items())]
     digest = hashlib.blake2b(repr(parts).encode(), digest_size=16)

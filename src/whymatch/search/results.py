@@ -1,8 +1,8 @@
 """What a search finds: documents with their scores and the links that make them; and why one ranks above another."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 from whymatch.matching.alignment import Alignment, Link
 from whymatch.show.words import in_words, number
@@ -11,7 +11,7 @@ from whymatch.text.spans import Span
 
 @dataclass(frozen=True)
 class Hit:
-    """A document that was found: its score is that of its alignment with the query, whose left text is the query."""
+    """A document with the score of its alignment with the query, whose left text is the query."""
 
     id: str
     score: float
@@ -31,9 +31,9 @@ class Hit:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        chance = {} if self.probability is None else {"probability": self.probability}
+        probability = {} if self.probability is None else {"probability": self.probability}
         places = {"places": dict(self.places)}
-        return {"id": self.id, "score": self.score, **chance, **places, "alignment": self.alignment.to_dict()}
+        return {"id": self.id, "score": self.score, **probability, **places, "alignment": self.alignment.to_dict()}
 
 
 @dataclass(frozen=True)
@@ -46,79 +46,86 @@ class Difference:
     below: tuple[Link, ...]
 
     @property
-    def shares(self) -> tuple[float, float]:
-        return sum(link.share for link in self.above), sum(link.share for link in self.below)
-
-    @property
     def adds(self) -> float:
-        """What it adds to the lead of the one over the other."""
-        above, below = self.shares
-        return above - below
+        """What the span adds to the lead of the one document over the other."""
+        return sum(link.share for link in self.above) - sum(link.share for link in self.below)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        above, below = (
+            [{"right": [*link.right], "text": link.texts[1], "cost": link.cost, "share": link.share} for link in links]
+            for links in (self.above, self.below)
+        )
+        return {"span": [*self.span], "text": self.text, "adds": self.adds, "above": above, "below": below}
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why one document ranks above another: the differences add up to that of the scores. The largest come first."""
+    """Why one document ranks above another: the differences, largest first, add up to that of the scores."""
 
     above: Hit
     below: Hit
     differences: tuple[Difference, ...]
 
+    @classmethod
+    def of(cls, above: Hit, below: Hit) -> "Explanation":
+        """What each span of the query adds to the lead of one document over another."""
+        query = above.alignment.left
+        differences = []
+        for i, (span, text) in enumerate(zip(query.spans, query.pieces, strict=True)):
+            links = [tuple(link for link in hit.links if link.at[0] == i) for hit in (above, below)]
+            if any(links):
+                differences.append(Difference(span, text, *links))
+        differences.sort(key=lambda difference: (-abs(difference.adds), difference.span))
+        return cls(above, below, tuple(differences))
+
     @property
     def lead(self) -> float:
+        """The difference of the scores."""
         return self.above.score - self.below.score
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        rows = [
-            {
-                "span": [*some.span],
-                "text": some.text,
-                "adds": some.adds,
-                "above": [link_values(link) for link in some.above],
-                "below": [link_values(link) for link in some.below],
-            }
-            for some in self.differences
-        ]
+        rows = [difference.to_dict() for difference in self.differences]
         return {"above": self.above.id, "below": self.below.id, "lead": self.lead, "differences": rows}
 
 
-def link_values(link: Link) -> dict[str, Any]:
-    return {"right": [*link.right], "text": link.texts[1], "cost": link.cost, "share": link.share}
-
-
 @dataclass(frozen=True)
-class Results(Sequence[Hit]):
-    """The best documents for a query, the best first."""
+class SearchResults(Sequence[Hit]):
+    """The documents that match a query, the best first."""
 
     query: str
     hits: tuple[Hit, ...]
     candidates: int
     """How many documents were aligned."""
 
-    def __getitem__(self, place: Any) -> Any:
+    @overload
+    def __getitem__(self, place: int) -> Hit: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, place: int | slice) -> Hit | tuple[Hit, ...]:
         return self.hits[place]
 
     def __len__(self) -> int:
         return len(self.hits)
 
-    def __iter__(self) -> Iterator[Hit]:
-        return iter(self.hits)
-
     def explain(self, one: int | str, other: int | str) -> Explanation:
-        """Which links made one result rank above another; places from 0, or ids, in any order."""
-        above, below = sorted((self.find(one), self.find(other)), key=self.hits.index)
-        return explain(above, below)
+        """Which links made one result rank above another; results by their places, from 0, or ids, in any order."""
+        return Explanation.of(*sorted((self.find(one), self.find(other)), key=self.hits.index))
 
-    def find(self, which: int | str) -> Hit:
-        """A result by its place, from 0, or by its id."""
-        if isinstance(which, int):
-            if not 0 <= which < len(self.hits):
-                raise ValueError(f"There is no result {which + 1}: there are {len(self.hits)}. Ask for more (top=…).")
-            return self.hits[which]
-        hit = next((hit for hit in self.hits if hit.id == which), None)
+    def find(self, result: int | str) -> Hit:
+        """A result by its place, from 0, or by its id.
+
+        Raises:
+            ValueError: if there is no such result.
+        """
+        if isinstance(result, int):
+            if not 0 <= result < len(self.hits):
+                raise ValueError(f"There is no result {result + 1}: there are {len(self.hits)}. Raise top_k.")
+            return self.hits[result]
+        hit = next((hit for hit in self.hits if hit.id == result), None)
         if hit is None:
-            raise ValueError(f"{which} is not among the {len(self.hits)} results. Ask for more (top=…, --top).")
+            raise ValueError(f"{result} is not among the {len(self.hits)} results. Raise top_k (--top-k).")
         return hit
 
     def to_dict(self) -> dict[str, Any]:
@@ -126,7 +133,11 @@ class Results(Sequence[Hit]):
         return {"query": self.query, "candidates": self.candidates, "hits": [hit.to_dict() for hit in self.hits]}
 
     def to_trec(self, query_id: str = "1", run: str = "whymatch") -> str:
-        """Lines of a TREC run file."""
+        """Lines of a TREC run file.
+
+        Raises:
+            ValueError: if an id has blanks, which the format cannot hold.
+        """
         for name in (query_id, run, *(hit.id for hit in self.hits)):
             if not name or any(map(str.isspace, name)):
                 raise ValueError(f"A TREC run file takes ids without blanks, got {name!r}.")
@@ -138,31 +149,18 @@ class Results(Sequence[Hit]):
         from whymatch.show.gallery import page
 
         about = f"{len(self.hits)} documents of {self.candidates} that were aligned with the query, the best first."
-        examples = [example(hit, rank) for rank, hit in enumerate(self.hits, start=1)]
+        examples = [_gallery_example(hit, rank) for rank, hit in enumerate(self.hits, start=1)]
         title = "Which documents match, and why?"
         return page([{"title": "Results", "about": about, "examples": examples}], title, self.query)
 
 
-def explain(above: Hit, below: Hit) -> Explanation:
-    """What each span of the query adds to the lead of one document over another."""
-    query, pieces = above.alignment.left, above.alignment.left.pieces
-    found = []
-    for number_, span in enumerate(query.spans):
-        of_above, of_below = (tuple(link for link in hit.links if link.at[0] == number_) for hit in (above, below))
-        if of_above or of_below:
-            found.append(Difference(span, pieces[number_], of_above, of_below))
-    found.sort(key=lambda some: (-abs(some.adds), some.span))
-    return Explanation(above, below, tuple(found))
-
-
-def example(hit: Hit, rank: int) -> Mapping[str, Any]:
+def _gallery_example(hit: Hit, rank: int) -> Mapping[str, Any]:
     """A result as the gallery shows it."""
-    why = hit.alignment
-    said = in_words(why.to_dict())
-    links = [[*link.at, link.share] for link in why.links]
-    words = f"{said}. {why.certificate}"
-    left, right = (
-        {"text": text.text, "spans": [[*span] for span in text.spans], "marked": []} for text in (why.left, why.right)
-    )
-    rule = {"name": f"score {number(hit.score)}", "words": words, "links": links}
-    return {"title": f"{rank}. {hit.id}", "left": left, "right": right, "chosen": 0, "rules": [rule]}
+    values = hit.alignment.to_dict()
+    rule = {
+        "name": f"score {number(hit.score)}",
+        "words": f"{in_words(values)}. {hit.alignment.certificate}",
+        "links": [[*link.at, link.share] for link in hit.links],
+    }
+    sides = {side: {**values[side], "marked": []} for side in ("left", "right")}
+    return {"title": f"{rank}. {hit.id}", **sides, "chosen": 0, "rules": [rule]}

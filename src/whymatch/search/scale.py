@@ -21,11 +21,12 @@ from pyarrow import parquet
 
 from whymatch.files import whole_file
 
-LEAST, MOST = 256, 10_000  # rows in a part, and parts
+_MIN_ROWS_PER_PART = 256
+_MAX_PARTS = 10_000
 
 
-class Slice(NamedTuple):
-    """Rows of a file, from the first to before the last."""
+class RowRange(NamedTuple):
+    """The rows of a file from `first` to before `last`, counted from 0."""
 
     file: str
     first: int
@@ -33,19 +34,19 @@ class Slice(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Part:
-    """Rows to work on, and the file that comes of them."""
+class WorkPart:
+    """Rows to work on, and the file that is made of them."""
 
-    slices: tuple[Slice, ...]
+    ranges: tuple[RowRange, ...]
     out: str
 
     @property
     def rows(self) -> int:
-        return sum(last - first for _, first, last in self.slices)
+        return sum(last - first for _, first, last in self.ranges)
 
 
-class Done(NamedTuple):
-    """What came of a part: its file, the rows in it, and what was wrong with others."""
+class PartResult(NamedTuple):
+    """The file of a part that is done, the rows in it, and complaints about rows that are not."""
 
     out: str
     rows: int
@@ -53,40 +54,39 @@ class Done(NamedTuple):
 
 
 class Worker(Protocol):
-    """Makes rows of a part; built once on each worker."""
+    """Makes the table of a part and complaints about its bad rows; built once in each worker process."""
 
-    def work(self, part: Part) -> tuple[pa.Table, list[str]]: ...
+    def work(self, part: WorkPart) -> tuple[pa.Table, list[str]]: ...
 
 
-def cut(counts: Iterable[tuple[Path, int]], folder: Path, about: object, size: int | None = None) -> list[Part]:
-    """Files of so many rows each as parts of `size` rows; `about` is whatever else their results depend on."""
-    listed = [*counts]
-    size = size or max(LEAST, sum(rows for _, rows in listed) // MOST)
-    found: list[list[Slice]] = [[]]
-    room = size
-    for file, rows in listed:
+def cut_into_parts(
+    row_counts: Iterable[tuple[Path, int]], folder: Path, facts: object, rows_per_part: int | None = None
+) -> list[WorkPart]:
+    """Parts of `rows_per_part` rows of the files, in order, whose results go into a folder.
+
+    `facts` are whatever else the results depend on: they are part of the names of the files.
+    """
+    counts = [*row_counts]
+    size = rows_per_part or max(_MIN_ROWS_PER_PART, sum(rows for _, rows in counts) // _MAX_PARTS)
+    groups: list[list[RowRange]] = []
+    taken = 0
+    for file, rows in counts:
         first = 0
         while first < rows:
-            last = min(rows, first + room)
-            found[-1].append(Slice(str(file), first, last))
-            room -= last - first
-            first = last
-            if not room:
-                found.append([])
-                room = size
-    whole = [tuple(some) for some in found if some]
-    return [Part(some, str(folder / name(number, some, about))) for number, some in enumerate(whole)]
+            if taken % size == 0:
+                groups.append([])
+            last = min(rows, first + size - taken % size)
+            groups[-1].append(RowRange(str(file), first, last))
+            taken, first = taken + last - first, last
+    return [
+        WorkPart(tuple(ranges), str(folder / _file_name(number, ranges, facts))) for number, ranges in enumerate(groups)
+    ]
 
 
-def name(number: int, slices: Sequence[Slice], about: object) -> str:
-    """The same for the same rows of the same files, as far as their sizes and times say."""
-    facts = [(*some, (stat := Path(some.file).stat()).st_size, stat.st_mtime_ns) for some in slices]
-    digest = hashlib.blake2b(json.dumps([facts, about], default=str).encode(), digest_size=8).hexdigest()
-    return f"part-{number:06d}-{digest}.parquet"
-
-
-def run(parts: Sequence[Part], worker: Callable[[], Worker], address: str = "local") -> Iterator[Done]:
-    """Works on the parts that have no file yet, on a cluster, and says of each when it is done, in any order.
+def run_parts(
+    parts: Sequence[WorkPart], make_worker: Callable[[], Worker], address: str = "local"
+) -> Iterator[PartResult]:
+    """Works on the parts that have no file yet, on a Ray cluster, and yields the result of every part, in any order.
 
     There is a worker for each GPU of the cluster, or for each processor where there is none. A worker that dies is
     replaced, and its part is tried again.
@@ -94,69 +94,69 @@ def run(parts: Sequence[Part], worker: Callable[[], Worker], address: str = "loc
     missing = []
     for part in parts:
         if Path(part.out).is_file():
-            yield Done(part.out, part.rows, recorded(Path(part.out)))
+            metadata = parquet.read_schema(part.out).metadata or {}
+            yield PartResult(part.out, part.rows, tuple(json.loads(metadata.get(b"complaints", b"[]"))))
         else:
             missing.append(part)
     if not missing:
         return
-    with cluster(address) as ray:
+    with ray_cluster(address) as ray:
         resources = ray.cluster_resources()
         gpus, cpus = int(resources.get("GPU", 0)), int(resources.get("CPU", 1))
-        described = [{"part": json.dumps(asdict(part))} for part in missing]
-        rows = ray.data.from_items(described, override_num_blocks=len(missing))
-        done = rows.map_batches(
-            Actor,
-            fn_constructor_args=(worker,),
+        rows = ray.data.from_items(
+            [{"part": json.dumps(asdict(part))} for part in missing], override_num_blocks=len(missing)
+        )
+        results = rows.map_batches(
+            _RayActor,
+            fn_constructor_args=(make_worker,),
             batch_size=1,
             compute=ray.data.ActorPoolStrategy(size=min(len(missing), gpus or cpus)),
             num_cpus=1,
             num_gpus=1 if gpus else 0,
         )
-        for row in done.iter_rows():
-            yield Done(row["out"], int(row["rows"]), tuple(json.loads(row["complaints"])))
+        for row in results.iter_rows():
+            out, count, complaints = json.loads(row["result"])
+            yield PartResult(out, count, tuple(complaints))
 
 
-class Actor:
-    """A worker on Ray."""
+class _RayActor:
+    """A worker process of Ray, which takes parts and gives results as JSON."""
 
-    def __init__(self, worker: Callable[[], Worker]) -> None:
+    def __init__(self, make_worker: Callable[[], Worker]) -> None:
         import torch
 
         if not torch.cuda.is_available():
             torch.set_num_threads(1)  # as many workers as processors
-        self.worker = worker()
+        self.worker = make_worker()
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
-        found = [self.one(json.loads(text)) for text in batch["part"]]
-        return {name: [getattr(done, name) for done in found] for name in ("out", "rows")} | {
-            "complaints": [json.dumps(done.complaints) for done in found]
-        }
+    def __call__(self, batch: dict[str, Sequence[str]]) -> dict[str, list[str]]:
+        return {"result": [json.dumps(self._result(json.loads(part))) for part in batch["part"]]}
 
-    def one(self, values: dict[str, Any]) -> Done:
-        part = Part(tuple(Slice(*some) for some in values["slices"]), values["out"])
+    def _result(self, values: dict[str, Any]) -> PartResult:
+        part = WorkPart(tuple(RowRange(*values) for values in values["ranges"]), values["out"])
         table, complaints = self.worker.work(part)
-        write(table, complaints, Path(part.out))
-        return Done(part.out, table.num_rows, tuple(complaints))
+        metadata = {**(table.schema.metadata or {}), b"complaints": json.dumps(complaints).encode()}
+        Path(part.out).parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(part.out) as draft:
+            parquet.write_table(table.replace_schema_metadata(metadata), draft, compression="zstd")
+        return PartResult(part.out, table.num_rows, tuple(complaints))
 
 
-def write(table: pa.Table, complaints: Sequence[str], out: Path) -> None:
-    """A file that is there whole or not at all; what was wrong with rows stands in it too."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    about = {**(table.schema.metadata or {}), b"complaints": json.dumps([*complaints]).encode()}
-    with whole_file(out) as draft:
-        parquet.write_table(table.replace_schema_metadata(about), draft, compression="zstd")
-
-
-def recorded(out: Path) -> tuple[str, ...]:
-    """What was wrong with rows of a part, from its file."""
-    return tuple(json.loads((parquet.read_schema(out).metadata or {}).get(b"complaints", b"[]")))
+def _file_name(number: int, ranges: Sequence[RowRange], facts: object) -> str:
+    """The same for the same rows of the same files, as far as their sizes and times say."""
+    stats = [(*each, (stat := Path(each.file).stat()).st_size, stat.st_mtime_ns) for each in ranges]
+    digest = hashlib.blake2b(json.dumps([stats, facts], default=str).encode(), digest_size=8).hexdigest()
+    return f"part-{number:06d}-{digest}.parquet"
 
 
 @contextmanager
-def cluster(address: str) -> Iterator[Any]:
-    """Ray on this machine ("local"), or a cluster that is there; nothing is reported to anybody.
+def ray_cluster(address: str) -> Iterator[Any]:
+    """The module `ray`, connected to this machine ("local") or to a cluster; usage is not reported to anybody.
 
     Where the program has connected to Ray already, that connection is used, and left open.
+
+    Raises:
+        ValueError: if there is no cluster at the address.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
@@ -172,7 +172,7 @@ def cluster(address: str) -> Iterator[Any]:
     where: dict[str, Any] = {"include_dashboard": False} if address == "local" else {"address": address}
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     try:
-        with silenced(), catch_warnings():
+        with _silent_standard_error(), catch_warnings():
             filterwarnings("ignore", "lancedb fork support")  # Ray starts other programs, which know nothing of it
             ray.init(**where, log_to_driver=False, logging_level=logging.ERROR)
     except ConnectionError as error:
@@ -185,8 +185,8 @@ def cluster(address: str) -> Iterator[Any]:
 
 
 @contextmanager
-def silenced() -> Iterator[None]:
-    """Without what Ray's own programs write to standard error; what goes wrong is raised."""
+def _silent_standard_error() -> Iterator[None]:
+    """Drops what Ray's own programs write to standard error; errors are raised all the same."""
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:

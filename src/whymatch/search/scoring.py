@@ -1,24 +1,16 @@
 """Exact alignment of one text with many documents, from the vectors that are stored with them."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
 
-from whymatch.batching import Size, size_sorted
-from whymatch.matching.aligner import MAX_PAIRS, MAX_PAIRS_PER_BATCH, Aligner
+from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
-from whymatch.matching.ranker import Ranker
-from whymatch.matching.rules import Transport
-from whymatch.search.rows import Entry
+from whymatch.search.entries import Entry
 from whymatch.text.document import Document
-from whymatch.transport.batch import pad
 from whymatch.transport.constraints import MANY, Constraint
-from whymatch.transport.exact import solve
-from whymatch.transport.solution import Status
-
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,17 +19,6 @@ class Encoded:
 
     document: Document
     vectors: np.ndarray
-
-
-def parts(matcher: Aligner | Ranker) -> tuple[Aligner, Constraint | None]:
-    """The aligner of a matcher, and its constraint if it was trained with one."""
-    if isinstance(matcher, Aligner):
-        return matcher, None
-    if not isinstance(matcher, Ranker):
-        raise TypeError(f"An index takes an Aligner or a Ranker, got {type(matcher).__name__}.")
-    if not isinstance(matcher.rule, Transport):
-        raise ValueError("This ranker attends to every pair of spans: it has no few links to search by. Use Transport.")
-    return matcher.aligner, matcher.rule.constraint
 
 
 def comparable(constraint: Constraint, query: int, document: int) -> float:
@@ -59,31 +40,14 @@ def scores(
 
     `ranking` makes the scores of documents of different lengths comparable.
     """
-    groups: dict[Constraint, list[int]] = defaultdict(list)
-    found = [-inf] * len(entries)
-    for number, some in enumerate(entries):
-        fits = constraint.fitted(len(query.document), len(some.spans))
-        if fits is not None and len(query.document) * len(some.spans) <= MAX_PAIRS:
-            groups[fits].append(number)
-    costs = compared(aligner, query, entries)
-    for fits, numbers in groups.items():
-        zero = 0.0 if fits.thresholded else aligner.cost.neutral  # the objective of UpTo counts from below
-        for some_numbers in size_sorted(numbers, [Size(1, *cost.shape) for cost in costs], MAX_PAIRS_PER_BATCH):
-            padded, sizes = pad([costs[number] for number in some_numbers])
-            solution = solve(padded, fits, sizes=sizes, strict=False)
-            for number, cost, status in zip(
-                some_numbers, solution.cost.tolist(), solution.status.tolist(), strict=True
-            ):
-                found[number] = zero - cost + 0.0 if status == Status.OK else -inf
+    texts = [(query.document, entry.document) for entry in entries]
+    vectors = [(query.vectors, entry.vectors) for entry in entries]
+    solved = aligner.solve(texts, vectors, constraint, clip=True)
+    found = [-inf if isinstance(one, ValueError) or 0 in one.cost.shape else one.score for one in solved]
     if not ranking:
         return found
     factors = [comparable(constraint, len(query.document), len(some.spans)) for some in entries]
     return [value * factor for value, factor in zip(found, factors, strict=True)]
-
-
-def compared(aligner: Aligner, query: Encoded, entries: Sequence[Entry]) -> list[np.ndarray]:
-    """The costs of a text with each entry."""
-    return [aligner.compare((query.document, entry.document), (query.vectors, entry.vectors)) for entry in entries]
 
 
 def encoded(entry: Entry) -> Encoded:

@@ -1,58 +1,89 @@
-"""The table that holds an index: LanceDB, embedded, one row a document, every change one transaction."""
+"""The table that holds an index: LanceDB, embedded, one row per document, every change one transaction."""
 
 import random
+import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import NamedTuple, TypeVar
 
 import lancedb
+import numpy as np
 import pyarrow as pa
 from lancedb.index import FTS, IvfSq
+from lancedb.query import MatchQuery
 
-TABLE = "documents"
-INDEXED = 2000  # rows from which vectors get an index; fewer are compared one by one as fast
-KEPT = timedelta(minutes=30)  # how long a reader may work on an old version
-PATIENCE = 120.0  # seconds, while other writers come first
-AT_ONCE = 1000  # ids in a condition
-AGAIN = "If it is damaged, delete the folder and index the corpus again"
-Value = TypeVar("Value")
+from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, pooled
+
+PROBED_PARTITIONS = 32  # of a vector index
+MIN_INDEXED_ROWS = 2000  # fewer vectors are compared one by one as fast
+OLD_VERSIONS_KEPT_FOR = timedelta(minutes=30)  # how long a reader may work on an old version
+_TABLE = "documents"
+_REFINE_FACTOR = 2  # times as many documents near by their spans are compared in full: the vector index is coarse
+_MAX_QUERY_SPANS = 64
+_MAX_QUERY_WORDS = 256  # distinct ones
+_RANK_FUSION = 60  # the usual constant of reciprocal rank fusion
+_MAX_SECONDS_RETRYING = 120.0  # while other writers come first
+_MAX_IDS_PER_QUERY = 1000
+_DAMAGE_ADVICE = "If it is damaged, delete the folder and index the corpus again"
+_Value = TypeVar("_Value")
+
+
+class Candidate(NamedTuple):
+    """A document worth aligning, and its places, from 1, among the nearest by "text", by "spans" and by "words"."""
+
+    entry: Entry
+    places: Mapping[str, int]
+
+    @property
+    def fused(self) -> float:
+        """The sum of its reciprocal ranks: high is good."""
+        return sum(1 / (_RANK_FUSION + place) for place in self.places.values())
 
 
 class Store:
-    """One version of the table, until `refresh` or a change of one's own moves on to the newest."""
+    """One version of the table, until `refresh` or a change of its own moves on to the newest."""
 
-    def __init__(self, folder: Path, table: Any) -> None:
+    def __init__(self, folder: Path, table: lancedb.table.Table) -> None:
         self.folder = folder
         self.table = table
-        self.indices = self.indexed()
+        self.indexed_columns = self._indexed_columns()
 
     @classmethod
     def open(cls, folder: Path) -> "Store":
-        if not (folder / f"{TABLE}.lance").is_dir():
+        """The table in a folder.
+
+        Raises:
+            ValueError: if there is none, or a damaged one.
+        """
+        if not (folder / f"{_TABLE}.lance").is_dir():
             raise ValueError(f"There is no index in {folder}. Make one: whymatch index CORPUS {folder}.")
         try:
-            return cls(folder, lancedb.connect(str(folder)).open_table(TABLE))
+            return cls(folder, lancedb.connect(str(folder)).open_table(_TABLE))
         except Exception as error:  # a damaged file leads LanceDB to errors of any kind
-            raise ValueError(f"The index in {folder} is damaged: {error}. {AGAIN}.") from None
+            raise ValueError(f"The index in {folder} is damaged: {error}. {_DAMAGE_ADVICE}.") from None
 
     @classmethod
-    def create(cls, folder: Path, columns: pa.Schema) -> "Store":
-        """A new table, or the one that is there."""
+    def create(cls, folder: Path, schema: pa.Schema) -> "Store":
+        """A new table in a folder, or the one that is there.
+
+        Raises:
+            ValueError: if the folder holds something else.
+        """
         folder.mkdir(parents=True, exist_ok=True)
-        others = {path.name for path in folder.iterdir()} - {f"{TABLE}.lance", "parts"}
-        if others and not (folder / f"{TABLE}.lance").is_dir():
+        others = {path.name for path in folder.iterdir()} - {f"{_TABLE}.lance", "parts"}
+        if others and not (folder / f"{_TABLE}.lance").is_dir():
             raise ValueError(f"{folder} is no index, and holds {min(others)}. Name a new or an empty folder.")
-        base = lancedb.connect(str(folder))
+        database = lancedb.connect(str(folder))
         try:
-            table = base.create_table(TABLE, schema=columns)
+            table = database.create_table(_TABLE, schema=schema)
         except ValueError:  # perhaps another writer has made it just now
-            table = base.open_table(TABLE)
+            table = database.open_table(_TABLE)
         store = cls(folder, table)
-        store.ensure_indices()
+        store._ensure_indices()
         return store
 
     @property
@@ -64,54 +95,39 @@ class Store:
         return int(self.table.version)
 
     def refresh(self) -> None:
+        """Moves on to the newest version."""
         self.table.checkout_latest()
-        self.indices = self.indexed()
+        self.indexed_columns = self._indexed_columns()
 
     def __len__(self) -> int:
-        with self.in_words():
+        with self._errors_name_folder():
             return int(self.table.count_rows())
 
     def merge(self, rows: pa.Table, *, replace: bool) -> int:
-        """Inserts rows whose ids are new and, if told, replaces those of the others; how many rows that wrote."""
+        """Inserts rows with new ids and, with `replace`, replaces those whose ids are there; the number written."""
 
-        def once() -> int:
-            change = self.table.merge_insert("id").when_not_matched_insert_all()
-            change = change.when_matched_update_all() if replace else change
-            done = change.execute(rows)
-            return int(done.num_inserted_rows + done.num_updated_rows)
+        def change() -> int:
+            merge = self.table.merge_insert("id").when_not_matched_insert_all()
+            result = (merge.when_matched_update_all() if replace else merge).execute(rows)
+            return int(result.num_inserted_rows + result.num_updated_rows)
 
-        return self.patiently(once)
+        return self._retried(change)
 
     def delete(self, ids: Iterable[str]) -> int:
-        """Deletes the rows of these ids; how many there were."""
+        """Deletes the rows of these ids; the number of rows that were there."""
 
-        def once(some: Sequence[str]) -> int:
-            return int(self.table.delete(one_of(some)).num_deleted_rows)
+        def change(batch: Sequence[str]) -> int:
+            return int(self.table.delete(_id_is_one_of(batch)).num_deleted_rows)
 
-        listed = [*dict.fromkeys(ids)]
-        starts = range(0, len(listed), AT_ONCE)
-        return sum(self.patiently(partial(once, listed[start : start + AT_ONCE])) for start in starts)
+        return sum(self._retried(partial(change, batch)) for batch in _batches_of_ids([*dict.fromkeys(ids)]))
 
-    def patiently(self, change: Callable[[], Value]) -> Value:
-        """Makes a change, again where another writer came first."""
-        end, pause = time.monotonic() + PATIENCE, 0.05
-        while True:
-            try:
-                return change()
-            except (OSError, RuntimeError, ValueError) as error:
-                if "conflict" not in str(error).lower() or time.monotonic() > end:
-                    raise OSError(f"The index in {self.folder} cannot be written: {error}") from error
-            time.sleep(pause * random.uniform(0.5, 1.5))
-            pause = min(2.0, 2 * pause)
-            self.refresh()
-
-    def read(self, query: Callable[[], Value]) -> Value:
-        """What a query gives; on the newest version, where the one that was looked at is no longer kept.
+    def read(self, query: Callable[[], _Value]) -> _Value:
+        """The result of a query, on the newest version where the version looked at is no longer kept.
 
         Raises:
             OSError: naming the folder, if the query cannot be answered.
         """
-        with self.in_words():
+        with self._errors_name_folder():
             try:
                 return query()
             except RuntimeError:
@@ -121,69 +137,132 @@ class Store:
                     raise
                 return query()
 
-    @contextmanager
-    def in_words(self) -> Iterator[None]:
-        """Turns what LanceDB raises over files that are gone or damaged into an OSError that names the folder."""
-        try:
-            yield
-        except OSError:
-            raise
-        except Exception as error:  # of any kind, panics of its own included
-            raise OSError(f"The index in {self.folder} cannot be read: {error}. {AGAIN}.") from error
-
     def columns(self, names: Sequence[str]) -> pa.Table:
-        """Some columns of all rows."""
+        """These columns of all rows."""
         return self.read(lambda: self.table.search().select([*names]).limit(max(1, len(self))).to_arrow())
 
-    def batches(self, names: Sequence[str], size: int = 1024) -> Iterable[pa.RecordBatch]:
-        """Some columns of all rows, a few rows at a time."""
+    def batches(self, names: Sequence[str], size: int = 1024) -> Iterator[pa.RecordBatch]:
+        """These columns of all rows, up to `size` rows at a time."""
         rows = iter(self.read(lambda: self.table.search().select([*names]).limit(max(1, len(self))).to_batches(size)))
         while True:
-            with self.in_words():
+            with self._errors_name_folder():
                 batch = next(rows, None)
             if batch is None:
                 return
             yield batch
 
     def rows(self, ids: Sequence[str], names: Sequence[str]) -> pa.Table:
-        """Some columns of the rows of these ids, in any order."""
+        """These columns of the rows of some ids, in any order."""
 
-        def once(some: Sequence[str]) -> pa.Table:
-            return self.table.search().where(one_of(some)).select([*names]).limit(AT_ONCE).to_arrow()
+        def query(batch: Sequence[str]) -> pa.Table:
+            return self.table.search().where(_id_is_one_of(batch)).select([*names]).limit(_MAX_IDS_PER_QUERY).to_arrow()
 
-        starts = range(0, max(1, len(ids)), AT_ONCE)
-        return pa.concat_tables([self.read(partial(once, ids[start : start + AT_ONCE])) for start in starts])
+        empty = self.schema.empty_table().select([*names])
+        return pa.concat_tables([empty, *(self.read(partial(query, batch)) for batch in _batches_of_ids(ids))])
 
-    def ensure_indices(self) -> None:
-        """A full-text index, and those of pooled vectors and of the spans' where there are many rows."""
-        if "text" not in self.indices:
-            self.courteously(lambda: self.table.create_index("text", config=FTS()))
-        for column in ("pooled", "vectors"):
-            if column not in self.indices and len(self) >= INDEXED:
-                quick = IvfSq(distance_type="cosine", max_iterations=10, sample_rate=64)
-                self.courteously(partial(self.table.create_index, column, config=quick))
-        self.indices = self.indexed()
+    def candidates(self, text: str, vectors: np.ndarray, number: int) -> list[Candidate]:
+        """The `number` documents nearest to a text with these vectors in each of three ways, best fused ranks first."""
+        tables = {
+            "text": self.nearest_texts(pooled(vectors), number),
+            "spans": self.nearest_spans(vectors, number),
+            "words": self.sharing_words(text, number),
+        }
+        entries: dict[str, Entry] = {}
+        places: dict[str, dict[str, int]] = {}
+        for way, rows in tables.items():
+            for place, entry in enumerate(from_arrow(rows, self.folder), start=1):
+                entries.setdefault(entry.id, entry)
+                places.setdefault(entry.id, {})[way] = place
+        return sorted((Candidate(entries[id_], places[id_]) for id_ in entries), key=lambda candidate: -candidate.fused)
 
-    def indexed(self) -> set[str]:
-        """The columns that have an index."""
-        return {column for index in self.table.list_indices() for column in index.columns}
+    def nearest_texts(self, vector: np.ndarray, number: int, columns: Sequence[str] = ENTRY_COLUMNS) -> pa.Table:
+        """The rows whose pooled vectors are nearest to a pooled vector, with their `_distance`."""
+        query = self.table.search(vector.astype(np.float32), vector_column_name="pooled").distance_type("cosine")
+        return self.read(query.nprobes(PROBED_PARTITIONS).limit(number).select([*columns, "_distance"]).to_arrow)
+
+    def nearest_spans(self, vectors: np.ndarray, number: int) -> pa.Table:
+        """The rows with the highest sum, over the text's spans, of the similarity of the row's nearest span."""
+        chosen = np.linspace(0, len(vectors) - 1, min(len(vectors), _MAX_QUERY_SPANS)).astype(int)
+        query = self.table.search(vectors[chosen].astype(np.float32), vector_column_name="vectors")
+        query = query.distance_type("cosine").nprobes(PROBED_PARTITIONS).limit(number)
+        query = query.select([*ENTRY_COLUMNS, "_distance"])
+        query = query.refine_factor(_REFINE_FACTOR) if "vectors" in self.indexed_columns else query
+        return self.read(query.to_arrow)
+
+    def sharing_words(self, text: str, number: int) -> pa.Table:
+        """The rows that share words with a text, by BM25; none where there is no full-text index yet."""
+        words = [*dict.fromkeys(re.findall(r"\w+", text.lower()))][:_MAX_QUERY_WORDS]
+        if not words or "text" not in self.indexed_columns:
+            return self.schema.empty_table().select(ENTRY_COLUMNS)
+        query = self.table.search(MatchQuery(" ".join(words), "text"), query_type="fts")
+        return self.read(query.limit(number).select([*ENTRY_COLUMNS, "_score"]).to_arrow)
 
     def compact(self) -> None:
-        """Puts small files together, adds new rows to the indices, and drops versions that nobody reads any more."""
-        self.ensure_indices()
-        self.courteously(lambda: self.table.optimize(cleanup_older_than=KEPT))
+        """Joins small files, adds new rows to the indices, and drops versions that nobody reads any more."""
+        self._ensure_indices()
+        self._unless_in_conflict(lambda: self.table.optimize(cleanup_older_than=OLD_VERSIONS_KEPT_FOR))
 
-    def courteously(self, change: Callable[[], object]) -> None:
-        """Makes a change that another time would do for, unless another writer came first."""
+    def _ensure_indices(self) -> None:
+        """Makes a full-text index, and from many rows on those of the pooled and of the spans' vectors."""
+        if "text" not in self.indexed_columns:
+            self._unless_in_conflict(lambda: self.table.create_index("text", config=FTS()))
+        for column in ("pooled", "vectors"):
+            if column not in self.indexed_columns and len(self) >= MIN_INDEXED_ROWS:
+                config = IvfSq(distance_type="cosine", max_iterations=10, sample_rate=64)
+                self._unless_in_conflict(partial(self.table.create_index, column, config=config))
+        self.indexed_columns = self._indexed_columns()
+
+    def _indexed_columns(self) -> set[str]:
+        return {column for index in self.table.list_indices() for column in index.columns}
+
+    def _retried(self, change: Callable[[], _Value]) -> _Value:
+        """Makes a change, again where another writer came first.
+
+        Raises:
+            OSError: naming the folder, if the change cannot be made.
+        """
+        end, pause = time.monotonic() + _MAX_SECONDS_RETRYING, 0.05
+        while True:
+            try:
+                return change()
+            except (OSError, RuntimeError, ValueError) as error:
+                if not _is_conflict(error) or time.monotonic() > end:
+                    raise OSError(f"The index in {self.folder} cannot be written: {error}") from error
+            time.sleep(pause * random.uniform(0.5, 1.5))
+            pause = min(2.0, 2 * pause)
+            self.refresh()
+
+    def _unless_in_conflict(self, change: Callable[[], object]) -> None:
+        """Makes a change that can wait for another time, unless another writer came first."""
         try:
             change()
         except (OSError, RuntimeError, ValueError) as error:
-            if "conflict" not in str(error).lower():
+            if not _is_conflict(error):
                 raise
             self.refresh()
 
+    @contextmanager
+    def _errors_name_folder(self) -> Iterator[None]:
+        """Turns what LanceDB raises over missing or damaged files into an OSError that names the folder."""
+        try:
+            yield
+        except OSError:
+            raise
+        except Exception as error:  # of any kind, panics of its own included
+            raise OSError(f"The index in {self.folder} cannot be read: {error}. {_DAMAGE_ADVICE}.") from error
 
-def one_of(ids: Iterable[str]) -> str:
-    """The condition that a row has one of these ids."""
+
+def _is_conflict(error: Exception) -> bool:
+    return "conflict" in str(error).lower()
+
+
+def _batches_of_ids(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """As many ids at a time as a query takes."""
+    for start in range(0, len(ids), _MAX_IDS_PER_QUERY):
+        yield ids[start : start + _MAX_IDS_PER_QUERY]
+
+
+def _id_is_one_of(ids: Iterable[str]) -> str:
+    """The condition of a query that a row has one of these ids."""
     quoted = ", ".join("'" + id_.replace("'", "''") + "'" for id_ in ids)
     return f"id IN ({quoted})" if quoted else "false"

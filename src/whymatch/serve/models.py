@@ -119,8 +119,8 @@ def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
 
 def opened(folder: Path, ranker: Ranker | None) -> "dict[bool, Index]":
     """The views of an index."""
-    from whymatch.search.index import Index, untrained
+    from whymatch.search.index import Index, untrained_aligner
 
     if ranker is not None:
         return {False: Index.open(folder, ranker)}
-    return {False: Index.open(folder, untrained()), True: Index.open(folder, Aligner())}
+    return {False: Index.open(folder, untrained_aligner()), True: Index.open(folder, Aligner())}

@@ -7,8 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
-from whymatch.datasets.folders import read_split
-from whymatch.datasets.jsonl import no_misspelling
+from whymatch.datasets.folders import check_names, read_split
 from whymatch.datasets.records import Pair, as_pair
 from whymatch.reading import JsonObject, find_file, read_json_lines
 from whymatch.study.items import Asked, At, Item, Study
@@ -128,7 +127,7 @@ def task_of(folder: Path, split: str) -> Literal["rank", "classify"]:
 
 def read_row(row: JsonObject, name: str, spans: str) -> Pair:
     """One pair; its line's number is its id if it has none."""
-    no_misspelling(row, ("id", "left", "right", "label"))
+    check_names(row, ("id", "left", "right", "label"))
     left, right = (document(row[side], splitter(spans)) for side in ("left", "right"))
     label = row.get("label")
     return Pair(str(row.get("id", name)), left, right, None if label is None else str(label))
