@@ -25,12 +25,12 @@ Loss: TypeAlias = Callable[[Sequence[Planted]], Tensor]
 
 
 RULES: dict[str, Rule] = {
-    "smooth, 0.05 (exact forward)": wm.Transport(wm.Exactly(LINKS), wm.Temperature(0.05)),
-    "smooth, 0.1": wm.Transport(wm.Exactly(LINKS), wm.Temperature(0.1)),
-    "implicit, 0.1 (entropic forward)": wm.Transport(wm.Exactly(LINKS), wm.Temperature(0.1), soft=True),
-    "unrolled, 0.1": wm.Transport(wm.Exactly(LINKS), unrolled=0.1),
-    "unrolled, 1e-4 (the paper's)": wm.Transport(wm.Exactly(LINKS), unrolled=1e-4),
-    "attention": wm.Attend(),
+    "smooth, 0.05 (exact forward)": wm.learning.Transport(wm.Exactly(LINKS), wm.transport.Temperature(0.05)),
+    "smooth, 0.1": wm.learning.Transport(wm.Exactly(LINKS), wm.transport.Temperature(0.1)),
+    "implicit, 0.1 (entropic forward)": wm.learning.Transport(wm.Exactly(LINKS), wm.transport.Temperature(0.1), soft=True),
+    "unrolled, 0.1": wm.learning.Transport(wm.Exactly(LINKS), unrolled=0.1),
+    "unrolled, 1e-4 (the paper's)": wm.learning.Transport(wm.Exactly(LINKS), unrolled=1e-4),
+    "attention": wm.learning.Attend(),
 }
 
 
@@ -40,7 +40,7 @@ def main() -> None:
     rows = []
     for name, rule in RULES.items():
         torch.manual_seed(0)
-        model = wm.Classifier(wm.Projected(encoder, SIZE), rule, ["no", "yes"], split="line", hidden=64, dropout=0.0)
+        model = wm.Classifier(wm.Aligner("line", wm.learning.Projected(encoder, SIZE)), rule, ["no", "yes"], hidden=64, dropout=0.0)
 
         def loss(some: Sequence[Planted], model: wm.Classifier = model) -> Tensor:
             logits, _ = model.logits([(task.left, task.similar) for task in some])

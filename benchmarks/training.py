@@ -18,21 +18,21 @@ from whymatch.show.terminal import table
 
 PAIRS, ROUNDS = (64, 30) if torch.cuda.is_available() else (16, 7)
 RULES: dict[str, Rule] = {
-    "attention": wm.Attend(),
-    "Exactly(4)": wm.Transport(wm.Exactly(4), wm.Temperature(0.1)),
-    "OneTo(1)": wm.Transport(wm.OneTo(1), wm.Temperature(0.1)),
+    "attention": wm.learning.Attend(),
+    "Exactly(4)": wm.learning.Transport(wm.Exactly(4), wm.transport.Temperature(0.1)),
+    "OneTo(1)": wm.learning.Transport(wm.OneTo(1), wm.transport.Temperature(0.1)),
 }
 
 
 def classifier(rule: Rule) -> tuple[wm.Classifier, Loss]:
-    model = wm.Classifier(wm.RecurrentEncoder(word_vectors()), rule, ["no", "yes"]).to(device())
+    model = wm.Classifier(wm.Aligner("sentence", wm.RecurrentEncoder(word_vectors())), rule, ["no", "yes"]).to(device())
     return model, lambda pairs: torch.nn.functional.cross_entropy(
         model.logits(pairs)[0], torch.arange(len(pairs), device=device()) % 2
     )
 
 
 def ranker(rule: Rule) -> tuple[wm.Ranker, Loss]:
-    sharp = wm.Transport(rule.constraint) if isinstance(rule, wm.Transport) else rule
+    sharp = wm.learning.Transport(rule.constraint) if isinstance(rule, wm.learning.Transport) else rule
     return ranking(wm.RecurrentEncoder(word_vectors()), sharp)
 
 

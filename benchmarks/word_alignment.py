@@ -16,7 +16,7 @@ from torch import Tensor
 
 import whymatch as wm
 from benchmarks.data import data_folder
-from whymatch.matching.costs import cosine_distance, out_of_order
+from whymatch.cost import Order, PaddedPairs
 from whymatch.show.terminal import table
 from whymatch.text.document import joined
 
@@ -56,7 +56,7 @@ def mutual_argmax(costs: Sequence[Tensor], below: float) -> list[Links]:
 
 def up_to_one(costs: Sequence[Tensor], below: float) -> list[Links]:
     found: list[Links] = [set() for _ in costs]
-    batch, sizes = wm.pad(costs)
+    batch, sizes = wm.transport.pad(costs)
     for b, i, j in wm.solve(batch, wm.UpTo(1, below=below), sizes=sizes).links.tolist():
         found[b].add((i, j))
     return found
@@ -67,7 +67,7 @@ def same_word(examples: Sequence[Example]) -> list[Links]:
     found = []
     for left, right, _ in examples:
         other = torch.tensor([[float(a.lower() != b.lower()) for b in right.pieces] for a in left.pieces])
-        found.append(up_to_one([other + 0.4 * out_of_order(*other.shape)], 0.5)[0])
+        found.append(up_to_one([Order(0.4).changed(other[None], PaddedPairs(np.array([other.shape])))[0]], 0.5)[0])
     return found
 
 
@@ -75,7 +75,7 @@ def main() -> None:
     folder = data_folder(__doc__) / "word_alignment"
     sets = {"Edinburgh++ test": (edinburgh, "train", "test"), "MTRef dev": (mtref, "train", "dev")}
     examples = {name: [list(read(folder, split)) for split in splits] for name, (read, *splits) in sets.items()}
-    ours, plain = wm.Aligner("word"), wm.Aligner("word", cost=cosine_distance)
+    ours, plain = wm.Aligner("word"), wm.Aligner("word", cost="cosine")
     methods: dict[str, tuple[wm.Aligner, Callable[[Sequence[Tensor], float], list[Links]]]] = {
         "mutual argmax, cosine": (plain, mutual_argmax),
         "UpTo(1), cosine": (plain, up_to_one),

@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from whymatch.cost import Cosine
+from whymatch.cost.base import unit
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.ranking import bm25_scorer, tokens
 from whymatch.datasets.records import Pair, Query
@@ -17,7 +19,6 @@ from whymatch.learning.evaluate import Chosen, check_queries, evaluate, ranking_
 from whymatch.learning.settings import Settings
 from whymatch.learning.tasks import marked
 from whymatch.matching.attention import active, max_sim
-from whymatch.matching.costs import cosine_distance, unit
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
 from whymatch.text.document import Document
@@ -62,7 +63,7 @@ def bm25(queries: Sequence[Query], settings: Settings) -> dict[str, Any]:
 def late_interaction(queries: Sequence[Query], settings: Settings) -> dict[str, Any]:
     """Ranks by the mean, over the query's spans, of the largest cosine with a span of the document."""
     encoder = SentenceEncoder(settings.encoder.model or MINILM)
-    return evaluate(Ranker(Projected(encoder, encoder.size), MaxSim(), split=settings.spans), queries)
+    return evaluate(Ranker(Aligner(settings.spans, Projected(encoder, encoder.size)), MaxSim()), queries)
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def farthest_words(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
     texts = list(dict.fromkeys(text for pair in pairs for text in (pair.left, pair.right)))
     vectors = dict(zip(texts, encoder.encode([t.text for t in texts], [t.spans for t in texts]), strict=True))
     chosen = [
-        farthest(cosine_distance(*(torch.from_numpy(vectors[text]) for text in (pair.left, pair.right))))
+        farthest(Cosine().between(*(torch.from_numpy(vectors[text]) for text in (pair.left, pair.right))))
         for pair in pairs
     ]
     links = [len(choice.spans[1]) for choice in chosen]

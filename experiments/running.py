@@ -18,13 +18,14 @@ from experiments.records import commit, write_run
 from experiments.tables import Job, Row, Table, agree, job
 from experiments.tradeoff import curve
 from experiments.unrolled import Unrolled
+from whymatch.cost import Cost
 from whymatch.datasets.folders import read_split
 from whymatch.files import held, read_json
 from whymatch.learning.building import build
 from whymatch.learning.caching import VectorCache
 from whymatch.learning.evaluate import choose_thresholds, evaluate
 from whymatch.learning.processes import Processes
-from whymatch.learning.settings import Settings
+from whymatch.learning.settings import NO_COUNTS, Settings
 from whymatch.learning.train import Watch, is_marked, train_one
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
@@ -152,10 +153,8 @@ def _untrained(settings: Settings, cache: VectorCache) -> Ranker | Classifier:
     """The model as it starts, with its thresholds chosen on validation."""
     torch.manual_seed(settings.schedule.seed)
     validation: Sequence[Any] = read_split(settings.data, "val", settings.task, settings.spans)
-    counts_words = any({"rare_words", "shared_words"} & {*term} for term in settings.cost)
-    counted: Sequence[Any] = (
-        read_split(settings.data, "train", settings.task, settings.spans) if counts_words else ()
-    )
+    counts_words = Cost.from_list(settings.cost, NO_COUNTS).word_counts is not None
+    counted: Sequence[Any] = read_split(settings.data, "train", settings.task, settings.spans) if counts_words else ()
     model = build(settings, [*counted, *validation])
     _share(cache, model, settings)
     if isinstance(model, Classifier):

@@ -54,7 +54,9 @@ def test_examples_are_one_page_with_every_rule_and_nothing_in_a_text_runs(prepar
 
 
 def test_a_trained_model_shows_what_it_was_trained_for(prepared: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(2)).save_pretrained(prepared / "ranker")
+    wm.Ranker(wm.Aligner("sentence", wm.learning.Projected(wm.SentenceEncoder(), 384)), wm.Exactly(2)).save_pretrained(
+        prepared / "ranker"
+    )
     assert main(["examples", "--data", "data", "--model", "ranker"]) == 0
     text = (prepared / "gallery.html").read_text()
     assert "e-SNLI" not in text

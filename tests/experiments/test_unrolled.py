@@ -35,9 +35,7 @@ def test_an_unrolled_rule_trains_by_its_iterations_and_predicts_by_the_exact_pla
         exact = solve(training.cost, Exactly(2), sizes=training.sizes).plan
     assert torch.equal(resting, exact)
     for weights, cost, (n, m) in zip(training.weights, training.cost, training.sizes.tolist(), strict=True):
-        torch.testing.assert_close(
-            weights[:n, :m], unrolled(cost[:n, :m], Exactly(2), EPSILON, iterations=ITERATIONS)
-        )
+        torch.testing.assert_close(weights[:n, :m], unrolled(cost[:n, :m], Exactly(2), EPSILON, iterations=ITERATIONS))
     assert training.weights.requires_grad
     assert not torch.equal(training.weights, exact)
 

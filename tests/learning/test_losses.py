@@ -32,7 +32,7 @@ def test_a_ranker_that_agrees_with_its_teacher_has_nothing_to_learn() -> None:
 
 
 def soft(cost: torch.Tensor, constraint: wm.Constraint, sizes: torch.Tensor) -> torch.Tensor:
-    return wm.sinkhorn(cost, constraint, wm.Temperature(0.1), sizes=sizes).plan
+    return wm.transport.sinkhorn(cost, constraint, wm.transport.Temperature(0.1), sizes=sizes).plan
 
 
 @pytest.mark.parametrize("constraint", [wm.Exactly(2), wm.UpTo(1, below=0.9)])

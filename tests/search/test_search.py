@@ -9,7 +9,7 @@ import torch
 
 import whymatch as wm
 from tests.search.encoding import WordSums, aligner, post, posts
-from whymatch.matching.refinement import Refinement
+from whymatch.cost import Cosine, Cost, Novelty
 from whymatch.search.duplicates import duplicates
 from whymatch.search.entries import Entry
 from whymatch.search.index import Index
@@ -47,8 +47,8 @@ def test_with_every_document_a_candidate_search_is_exhaustive_alignment(index: I
 def test_quick_scores_are_those_of_alignments(constraint: Constraint, kind: str) -> None:
     cost = "calibrated" if kind == "calibrated" else "cosine"
     used = wm.Aligner("line", WordSums(), cost, below=0.55, order=0.3 if kind == "order" else 0.0)
-    query = document(QUERY, used.split)
-    texts = [document(post(number, 1 + number % 5), used.split) for number in range(12)]
+    query = document(QUERY, used.splitter)
+    texts = [document(post(number, 1 + number % 5), used.splitter) for number in range(12)]
     vectors = used.encoder.encode([text.text for text in texts], [text.spans for text in texts])
     entries = [
         Entry(str(number), text.text, np.array(text.spans), some)
@@ -143,9 +143,9 @@ def test_near_duplicates_are_listed_once_with_their_links(tmp_path: Path) -> Non
 
 
 def test_a_ranker_searches_with_its_own_constraint_and_calibration(minilm: Path, tmp_path: Path) -> None:
-    ranker = wm.Ranker(
-        wm.Projected(wm.SentenceEncoder(minilm), 384), wm.Exactly(2), refinement=Refinement(0, 0.1)
-    ).eval()
+    encoder = wm.learning.Projected(wm.SentenceEncoder(minilm), 384)
+    ranker = wm.Ranker(wm.Aligner("sentence", encoder, Cost(Cosine(), Novelty(0.1))), wm.Exactly(2)).eval()
+
     index = Index.create(tmp_path, ranker)
     index.add({"a": "The cat slept. It rained all day.", "b": "Wine is red. Prices rose."})
     assert index.search("All day there was rain. A cat was asleep.")[0].probability is None

@@ -264,7 +264,7 @@ def test_a_server_with_a_token_asks_for_it(visit: Visit, tmp_path: Path) -> None
 
 
 def test_a_model_of_whole_texts_can_be_used(visit: Visit, tmp_path: Path) -> None:
-    black_box = wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(1), split="text")
+    black_box = wm.Ranker(wm.Aligner("text", wm.learning.Projected(wm.SentenceEncoder(), 384)), wm.Exactly(1))
     black_box.save_pretrained(tmp_path / "model")
     with serving(tmp_path, "--model", tmp_path / "model") as server:
         page = visit(url=server.url)

@@ -53,7 +53,7 @@ class Models:
 
     def split(self, text: object, aligner: Aligner) -> Document:
         """A text with its spans, if it is one that this server takes."""
-        found = document(text, aligner.split, limit=10**9, separator=aligner.separator)
+        found = document(text, aligner.splitter, limit=10**9, separator=aligner.separator)
         if not found.spans:
             raise ValueError("A text is empty: there is nothing to align.")
         if len(found) > self.limits.spans:
@@ -104,7 +104,7 @@ def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
         aligners["word"] = Aligner("word", limit=limits.spans)
     else:
         ranker.eval()
-        aligners = {ranker.split: ranker.aligner}
+        aligners = {str(ranker.aligner.spans): ranker.aligner}
     models = Models(aligners, ranker, {} if index is None else opened(index, ranker), limits)
     first = models.aligner(None)
     texts = "One text.\nAnother line.", "Two texts.\nAnd lines."

@@ -43,7 +43,7 @@ class Counted:
     )
 )
 def test_what_is_known_is_what_would_be_encoded(asked: list[list[tuple[str, str]]]) -> None:
-    encoder = wm.Projected(Counted(), 3)
+    encoder = wm.learning.Projected(Counted(), 3)
     for batch in asked:
         some = [document(text, SPLITTERS[split]) for text, split in batch]
         arguments = [one.text for one in some], [one.spans for one in some]
@@ -53,7 +53,7 @@ def test_what_is_known_is_what_would_be_encoded(asked: list[list[tuple[str, str]
 
 def test_a_text_is_encoded_once_for_each_way_of_splitting_it() -> None:
     base = Counted()
-    encoder = wm.Projected(base, 3)
+    encoder = wm.learning.Projected(base, 3)
     text = "cat sat\nmat"
     for split, times in (("word", 1), ("word", 1), ("line", 2), ("line", 2), ("word", 2)):
         one = document(text, SPLITTERS[split])
@@ -65,9 +65,9 @@ def test_a_text_is_encoded_once_for_each_way_of_splitting_it() -> None:
 def test_a_map_that_is_not_learned_stays_the_identity(learned: bool) -> None:
     tasks, vectors = planted(24, seed=0)
     torch.manual_seed(0)
-    encoder = wm.Projected(vectors, SIZE, learned=learned)
-    rule = wm.Transport(wm.Exactly(LINKS), wm.Temperature(0.1))
-    model = wm.Classifier(encoder, rule, ["no", "yes"], split="line", hidden=8)
+    encoder = wm.learning.Projected(vectors, SIZE, learned=learned)
+    rule = wm.learning.Transport(wm.Exactly(LINKS), wm.transport.Temperature(0.1))
+    model = wm.Classifier(wm.Aligner("line", encoder), rule, ["no", "yes"], hidden=8)
     before = {name: weight.clone() for name, weight in model.head.named_parameters()}
 
     def loss(some: Sequence[Planted]) -> torch.Tensor:
