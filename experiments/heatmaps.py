@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from whymatch.matching.attention import attention, count_active, entmax15, max_sim, sparsemax
 from whymatch.cost import Cosine
+from whymatch.matching.attention import attention, count_active, entmax15, max_sim, sparsemax
 from whymatch.show.terminal import table as as_table
 from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
 from whymatch.transport.entropic import Temperature

@@ -19,8 +19,8 @@ from experiments.tradeoff import curve
 from whymatch.datasets.folders import read_split
 from whymatch.files import held, read_json
 from whymatch.learning.building import build, counts_words
-from whymatch.learning.evaluate import choose_thresholds, evaluate
 from whymatch.learning.caching import VectorCache
+from whymatch.learning.evaluate import choose_thresholds, evaluate
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings
 from whymatch.learning.train import Watch, train_one

@@ -52,7 +52,32 @@ _HOMES = {
 }
 _PACKAGES = ("cost", "learning", "transport")  # what else users may need: cost terms, trainable parts, the solver
 
-__all__ = [*_HOMES]
+__all__ = [
+    "Aligner",
+    "Alignment",
+    "Balanced",
+    "Classifier",
+    "Constraint",
+    "Cost",
+    "Document",
+    "Exactly",
+    "Index",
+    "Link",
+    "OneTo",
+    "Precomputed",
+    "Ranker",
+    "RecurrentEncoder",
+    "SentenceEncoder",
+    "Span",
+    "UpTo",
+    "WordEncoder",
+    "cost",
+    "learning",
+    "path",
+    "read_vectors",
+    "solve",
+    "transport",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.learning.planted import Planted, planted, PlantedTask
+from tests.learning.planted import Planted, PlantedTask, planted
 from tests.learning.test_fit import hinge, ranker, wins
 from whymatch.datasets.records import Query
 from whymatch.learning.checkpoint import load_checkpoint

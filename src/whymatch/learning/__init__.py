@@ -24,7 +24,17 @@ _HOMES = {
     "train": "learning.train",
 }
 
-__all__ = [*_HOMES]
+__all__ = [
+    "Attend",
+    "FineTuned",
+    "InContext",
+    "LinkReader",
+    "Projected",
+    "Settings",
+    "Transport",
+    "read_settings",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:

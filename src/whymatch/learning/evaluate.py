@@ -156,7 +156,7 @@ def validation_score(model: Classifier, pairs: Sequence[Pair], *, with_rationale
     """Macro F1, or its mean with the rationales' F1 in all texts that people marked."""
     seen, _ = see(model, [(pair.left, pair.right) for pair in pairs])
     found = macro_f1([model.labels[one.best] for one in seen], [pair.label for pair in pairs])
-    if not marked:
+    if not with_rationales:
         return found
     judged = judge(pairs, [one.chosen for one in seen])
     texts = next((judged[side] for side in ("both", "right", "left") if side in judged), [])

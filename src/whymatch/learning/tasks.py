@@ -81,7 +81,8 @@ class RankTask:
         scores, _ = scores_of(self.model, self.validation)
         try:
             self.model.calibrate(
-                [score for own in scores for score in own], [mark for query in self.validation for mark in query.relevant]
+                [score for own in scores for score in own],
+                [mark for query in self.validation for mark in query.relevant],
             )
         except ValueError as error:
             report(f"no probabilities: {error}")

@@ -26,7 +26,7 @@ from whymatch.matching.descriptions import build_encoder, describe_encoder
 from whymatch.matching.head import LinkReader
 from whymatch.matching.matcher import Matcher
 from whymatch.matching.ranker import Ranker
-from whymatch.matching.rules import rule_from_dict
+from whymatch.matching.rules import Attend, Transport, rule_from_dict
 from whymatch.text.encoders import Encoder
 from whymatch.text.encoders.context import InContext
 from whymatch.text.encoders.finetuned import FineTuned
@@ -102,12 +102,15 @@ def _describe(model: Matcher) -> dict[str, Any]:
         known = False
     if not known:
         raise ValueError(f"{aligner.cost} is a cost of your own: it cannot be written to a file.")
+    rule = model.rule
+    if not isinstance(rule, Transport | Attend):
+        raise ValueError(f"{rule} is a rule of your own: it cannot be written to a file.")
     config: dict[str, Any] = {
         "format": FORMAT,
         "kind": model.kind,
         "spans": aligner.spans,
         "cost": cost,
-        "rule": model.rule.to_dict(),
+        "rule": rule.to_dict(),
         "encoder": describe_encoder(aligner.encoder),
         "contextual": model.contextual,
     }
