@@ -23,10 +23,10 @@ from whymatch.matching.attention import active, max_sim
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
 from whymatch.text.document import Document
+from whymatch.text.encoders.context import WordEncoder
 from whymatch.text.encoders.models import MINILM
-from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.sentence import SentenceEncoder
-from whymatch.text.encoders.word import WordEncoder
+from whymatch.text.encoders.trainable import Projected
 from whymatch.text.spans import Span
 
 SENTENCES, WORDS = 2, 3  # chosen as a rationale

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from whymatch.text.encoders.precomputed import Precomputed
     from whymatch.text.encoders.recurrent import RecurrentEncoder
     from whymatch.text.encoders.sentence import SentenceEncoder
-    from whymatch.text.encoders.word import WordEncoder
     from whymatch.text.spans import Span
     from whymatch.text.vectors import read_vectors
     from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
@@ -45,7 +44,7 @@ _HOMES = {
     "SentenceEncoder": "text.encoders.sentence",
     "Span": "text.spans",
     "UpTo": "transport.constraints",
-    "WordEncoder": "text.encoders.word",
+    "WordEncoder": "text.encoders.context",
     "path": "transport.path",
     "read_vectors": "text.vectors",
     "solve": "transport.exact",

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import whymatch as wm
-from whymatch.evaluation.faithfulness import faithfulness
+from whymatch.evaluation.rationales import faithfulness
 from whymatch.learning import Projected, Transport
 from whymatch.text.document import Document, joined
 

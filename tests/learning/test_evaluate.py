@@ -194,7 +194,9 @@ class Around(wm.Precomputed):
     contextual = True
 
 
-WORDS = WordVectors("toy.vec", {"the": 0, "cat": 1}, torch.randn(2, 5, generator=torch.Generator().manual_seed(0)))
+WORDS = WordVectors(
+    "toy.vec", {"the": 0, "cat": 1}, torch.randn(2, 5, generator=torch.Generator().manual_seed(0)).numpy()
+)
 
 
 @pytest.mark.parametrize(

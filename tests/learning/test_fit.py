@@ -20,7 +20,7 @@ from whymatch.matching.aligner import Aligner
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Transport
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.trainable import Projected
 from whymatch.transport import Temperature
 
 

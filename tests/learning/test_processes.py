@@ -21,7 +21,7 @@ from whymatch.learning.checkpoint import load_checkpoint
 from whymatch.learning.fit import Fitting, Schedule
 from whymatch.learning.processes import Processes
 from whymatch.learning.tasks import RankTask
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.trainable import Projected
 
 ROOT = Path(__file__).parents[2]
 SCHEDULES = {

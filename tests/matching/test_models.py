@@ -24,7 +24,7 @@ TWO_LINKS = Transport(wm.Exactly(2))
 NAMES = [f"piece {number}" for number in range(20)]
 VECTORS = wm.Precomputed(dict(zip(NAMES, torch.randn(20, 6, generator=torch.Generator().manual_seed(0)), strict=True)))
 WORDS = WordVectors(
-    "toy", {name: i for i, name in enumerate(["the", "cat", "sat", "on", "a", "mat"])}, torch.randn(6, 5)
+    "toy", {name: i for i, name in enumerate(["the", "cat", "sat", "on", "a", "mat"])}, torch.randn(6, 5).numpy()
 )
 
 

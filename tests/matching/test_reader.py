@@ -17,7 +17,9 @@ from whymatch.text.vectors import WordVectors
 from whymatch.transport import Temperature
 
 NAMES = ["cat", "dog", "owl", "fox", "hen", "bee", "cow", "ant"]
-WORDS = WordVectors("toy", {name: i for i, name in enumerate(NAMES)}, torch.randn(8, 5, generator=torch.manual_seed(0)))
+WORDS = WordVectors(
+    "toy", {name: i for i, name in enumerate(NAMES)}, torch.randn(8, 5, generator=torch.manual_seed(0)).numpy()
+)
 VECTORS = wm.Precomputed(dict(zip(NAMES, WORDS.vectors, strict=True)))
 TWO = wm.Exactly(2)
 
@@ -176,7 +178,7 @@ def test_a_reader_that_could_not_come_back_is_not_written(tmp_path: Path) -> Non
     model = wm.Classifier(wm.Aligner("sentence", in_context()), wm.Exactly(1), ["no", "yes"], reader=own)
     with pytest.raises(ValueError, match="one of your own: it cannot be written"):
         model.save_pretrained(tmp_path)
-    others = WordVectors("others", dict(WORDS.words), WORDS.vectors.clone())
+    others = WordVectors("others", dict(WORDS.words), WORDS.vectors.copy())
     second = LinkReader(wm.RecurrentEncoder(others, hidden=3, layers=1))
     with pytest.raises(ValueError, match="only one set can be written"):
         wm.Classifier(

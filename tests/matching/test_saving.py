@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -21,7 +22,9 @@ from whymatch.matching import saving
 from whymatch.matching.saving import from_pretrained
 from whymatch.text.vectors import WordVectors
 
-VECTORS = WordVectors("toy", {word: row for row, word in enumerate(["the", "cat", "sat", "dog", "ran"])}, torch.eye(5))
+VECTORS = WordVectors(
+    "toy", {word: row for row, word in enumerate(["the", "cat", "sat", "dog", "ran"])}, np.eye(5, dtype=np.float32)
+)
 PAIRS = [("the cat sat", "a dog ran away"), ("it is cold today", "the mat is cold and the dog sat")]
 Model = wm.Ranker | wm.Classifier
 

@@ -10,12 +10,10 @@ import torch
 from torch import Tensor
 
 from whymatch.datasets.records import Pair, Query
-from whymatch.evaluation.agreement import Judged, agreement, best_threshold
 from whymatch.evaluation.classification import macro_f1, macro_f1_of
-from whymatch.evaluation.faithfulness import faithfulness
 from whymatch.evaluation.intervals import bootstrap
 from whymatch.evaluation.ranking import auc, average_precision, precision_at_1, reciprocal_rank
-from whymatch.evaluation.rationales import f1, tokens_in
+from whymatch.evaluation.rationales import Judged, agreement, best_threshold, f1, faithfulness, tokens_in
 from whymatch.learning.tasks import passes, scores_of
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker

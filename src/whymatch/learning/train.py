@@ -27,7 +27,7 @@ from whymatch.learning.settings import Settings
 from whymatch.learning.tasks import Teacher, build_task
 from whymatch.matching.saving import from_pretrained
 from whymatch.text.document import Document
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.trainable import Projected
 
 
 @dataclass(frozen=True)

@@ -425,7 +425,7 @@ def encoder_for(
 
         return RecurrentEncoder(read_vectors(model), layers=0)
     if spans in ("word", words):
-        from whymatch.text.encoders.word import WordEncoder
+        from whymatch.text.encoders.context import WordEncoder
 
         return WordEncoder(model or MINILM, layer=layer, download=download)
     from whymatch.text.encoders.sentence import SentenceEncoder

@@ -28,14 +28,12 @@ from whymatch.matching.matcher import Matcher
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Transport, rule_from_dict
 from whymatch.text.encoders import Encoder
-from whymatch.text.encoders.context import InContext
-from whymatch.text.encoders.finetuned import FineTuned
+from whymatch.text.encoders.context import InContext, WordEncoder
 from whymatch.text.encoders.folders import member, model_files
 from whymatch.text.encoders.modules import sentence_files
-from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.recurrent import RecurrentEncoder
-from whymatch.text.encoders.sentence import SentenceEncoder
-from whymatch.text.encoders.word import WordEncoder
+from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
+from whymatch.text.encoders.trainable import Projected
 from whymatch.text.vectors import WordVectors
 
 FORMAT = 7
@@ -151,7 +149,7 @@ def _write_vectors(encoders: Iterable[Any], folder: Path) -> dict[str, Tensor]:
         raise ValueError("Encoder and reader have word vectors of their own: only one set can be written.")
     for vectors in distinct.values():
         _write_json(folder / VOCABULARY, vectors.words)
-        return {"vectors": vectors.vectors}
+        return {"vectors": torch.from_numpy(vectors.vectors)}
     return {}
 
 
@@ -262,5 +260,5 @@ def _read_vectors(folder: Path, config: dict[str, Any], tensors: dict[str, Tenso
     for values in (config["encoder"], config.get("reader")):
         if values and values["kind"] == "recurrent":
             words = json.loads((folder / VOCABULARY).read_text(encoding="utf-8"))
-            return WordVectors(values["name"], words, tensors.pop("vectors"))
+            return WordVectors(values["name"], words, tensors.pop("vectors").numpy())
     return None
