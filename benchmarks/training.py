@@ -13,14 +13,16 @@ import torch
 
 import whymatch as wm
 from experiments.speed import Loss, Times, device, interleaved, made_up, ranking, ratio, word_vectors
+from whymatch.learning import Attend, Transport
 from whymatch.matching.rules import Rule
 from whymatch.show.terminal import table
+from whymatch.transport import Temperature
 
 PAIRS, ROUNDS = (64, 30) if torch.cuda.is_available() else (16, 7)
 RULES: dict[str, Rule] = {
-    "attention": wm.learning.Attend(),
-    "Exactly(4)": wm.learning.Transport(wm.Exactly(4), wm.transport.Temperature(0.1)),
-    "OneTo(1)": wm.learning.Transport(wm.OneTo(1), wm.transport.Temperature(0.1)),
+    "attention": Attend(),
+    "Exactly(4)": Transport(wm.Exactly(4), Temperature(0.1)),
+    "OneTo(1)": Transport(wm.OneTo(1), Temperature(0.1)),
 }
 
 
@@ -32,7 +34,7 @@ def classifier(rule: Rule) -> tuple[wm.Classifier, Loss]:
 
 
 def ranker(rule: Rule) -> tuple[wm.Ranker, Loss]:
-    sharp = wm.learning.Transport(rule.constraint) if isinstance(rule, wm.learning.Transport) else rule
+    sharp = Transport(rule.constraint) if isinstance(rule, Transport) else rule
     return ranking(wm.RecurrentEncoder(word_vectors()), sharp)
 
 

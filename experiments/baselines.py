@@ -23,10 +23,10 @@ from whymatch.matching.attention import active, max_sim
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
 from whymatch.text.document import Document
+from whymatch.text.encoders.context import WordEncoder
 from whymatch.text.encoders.models import MINILM
-from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.sentence import SentenceEncoder
-from whymatch.text.encoders.word import WordEncoder
+from whymatch.text.encoders.trainable import Projected
 from whymatch.text.spans import Span
 
 SENTENCES, WORDS = 2, 3  # chosen as a rationale
@@ -254,10 +254,10 @@ def _right_metrics(pairs: Sequence[Pair], selection: Sequence[Tensor]) -> dict[s
     return {**rationale_metrics(right_only, chosen), "pairs": len(pairs)}
 
 
-def _marks(text: Document, rationale: Sequence[Span] | None) -> Tensor:
-    """(spans): 1 where a span overlaps what people marked, 0 elsewhere."""
+def _marks(text: Document, marked: Sequence[Span] | None) -> Tensor:
+    """(spans): 1 where people marked something, 0 elsewhere."""
     marks = torch.zeros(len(text))
-    marks[spans_in(text, rationale or ())] = 1.0
+    marks[spans_in(text, marked or ())] = 1.0
     return marks
 
 

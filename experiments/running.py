@@ -31,7 +31,7 @@ from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Transport
 from whymatch.matching.saving import from_pretrained
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.trainable import Projected
 
 
 def run_table(

@@ -21,9 +21,8 @@ from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.document import Document, joined
 from whymatch.text.encoders.precomputed import Precomputed
-from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.recurrent import RecurrentEncoder
-from whymatch.text.encoders.trainable import TrainableEncoder
+from whymatch.text.encoders.trainable import Projected, TrainableEncoder
 from whymatch.text.vectors import WordVectors
 from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
 
@@ -94,7 +93,7 @@ def made_up(
 
 def word_vectors() -> WordVectors:
     chance = torch.Generator().manual_seed(0)
-    return WordVectors("random", {f"w{i}": i for i in range(WORDS)}, torch.randn(WORDS, WIDE, generator=chance))
+    return WordVectors("random", {f"w{i}": i for i in range(WORDS)}, torch.randn(WORDS, WIDE, generator=chance).numpy())
 
 
 def make_encoder(kind: str, batches: Sequence[Pairs]) -> TrainableEncoder:

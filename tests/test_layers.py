@@ -14,6 +14,7 @@ LAYERS = [
     "files",
     "reading",
     "interruption",
+    "batching",
     "transport",
     "text",
     "show",

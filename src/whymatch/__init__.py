@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from whymatch.text.encoders.precomputed import Precomputed
     from whymatch.text.encoders.recurrent import RecurrentEncoder
     from whymatch.text.encoders.sentence import SentenceEncoder
-    from whymatch.text.encoders.word import WordEncoder
     from whymatch.text.spans import Span
     from whymatch.text.vectors import read_vectors
     from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
@@ -45,14 +44,39 @@ _HOMES = {
     "SentenceEncoder": "text.encoders.sentence",
     "Span": "text.spans",
     "UpTo": "transport.constraints",
-    "WordEncoder": "text.encoders.word",
+    "WordEncoder": "text.encoders.context",
     "path": "transport.path",
     "read_vectors": "text.vectors",
     "solve": "transport.exact",
 }
 _PACKAGES = ("cost", "learning", "transport")  # what else users may need: cost terms, trainable parts, the solver
 
-__all__ = [*_HOMES]
+__all__ = [
+    "Aligner",
+    "Alignment",
+    "Balanced",
+    "Classifier",
+    "Constraint",
+    "Cost",
+    "Document",
+    "Exactly",
+    "Index",
+    "Link",
+    "OneTo",
+    "Precomputed",
+    "Ranker",
+    "RecurrentEncoder",
+    "SentenceEncoder",
+    "Span",
+    "UpTo",
+    "WordEncoder",
+    "cost",
+    "learning",
+    "path",
+    "read_vectors",
+    "solve",
+    "transport",
+]
 
 
 def __getattr__(name: str) -> Any:

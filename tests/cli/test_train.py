@@ -83,9 +83,7 @@ def test_a_classifier_is_trained_and_evaluated(pairs: Path, tmp_path: Path, caps
     assert main(["train", settings(tmp_path, text), "--out", str(out), "--resume"]) == 0
 
 
-def test_averaged_trainings_end_in_one_model(
-    pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_averaged_trainings_end_in_one_model(pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [json.loads(line) for line in (pairs / "train.jsonl").read_text().splitlines()]
     others = [{key: row[key] for key in ("left", "right", "label")} for row in rows[:3]]
     (pairs / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows + others))

@@ -12,13 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whymatch as wm
-from whymatch.datasets.records import Pair
-from whymatch.evaluation.rationales import f1
-from whymatch.learning.fit import Fitting, Schedule
 from whymatch.cost import COSTS, Cosine, Cost, Novelty, PaddedPairs, Refined, Term
 from whymatch.cost.refinement import Refinement
+from whymatch.datasets.records import Pair
+from whymatch.evaluation.rationales import f1
+from whymatch.learning import Attend, Projected, Transport
+from whymatch.learning.fit import Fitting, Schedule
 from whymatch.learning.tasks import ClassifyTask
 from whymatch.text.document import joined
+from whymatch.transport import Temperature
 
 SIZES = torch.tensor([[6, 7], [3, 4], [2, 6], [1, 1], [6, 2], [0, 3], [2, 0]])
 NAMES = [f"piece {number}" for number in range(24)]
@@ -115,7 +117,9 @@ def test_one_pair_of_texts_is_refined_as_in_a_batch_and_at_rest(hidden: int, nov
     left, right = torch.randn(7, 6, 5, generator=generator), torch.randn(7, 7, 5, generator=generator)
     for b, (n, m) in enumerate(SIZES.tolist()):
         left[b, n:], right[b, m:] = 0, 0
-    alone = [cost(left[b, :n].double().numpy(), right[b, :m].double().numpy()) for b, (n, m) in enumerate(SIZES.tolist())]
+    alone = [
+        cost(left[b, :n].double().numpy(), right[b, :m].double().numpy()) for b, (n, m) in enumerate(SIZES.tolist())
+    ]
     if module is not None:
         assert module.training
         module.eval()
@@ -137,15 +141,15 @@ def test_a_pair_that_is_not_a_number_leaves_its_neighbours_as_they_were(junk: fl
     assert not found[0].isfinite().any()
 
 
-def classifier(rule: wm.learning.Transport | wm.learning.Attend, *chosen: Term) -> wm.Classifier:
+def classifier(rule: Transport | Attend, *chosen: Term) -> wm.Classifier:
     torch.manual_seed(0)
-    aligner = wm.Aligner("line", wm.learning.Projected(VECTORS, 6), Cost(Cosine(), *chosen))
+    aligner = wm.Aligner("line", Projected(VECTORS, 6), Cost(Cosine(), *chosen))
     return wm.Classifier(aligner, rule, ["no", "yes"])
 
 
 @pytest.mark.parametrize(("hidden", "novelty"), [(8, 0.0), (0, 0.7), (8, 0.7)])
-@pytest.mark.parametrize("rule", [wm.learning.Transport(wm.Exactly(2)), wm.learning.Transport(wm.OneTo(1)), wm.learning.Attend(0.5)], ids=str)
-def test_what_is_learned_is_what_predicts(rule: wm.learning.Transport | wm.learning.Attend, hidden: int, novelty: float) -> None:
+@pytest.mark.parametrize("rule", [Transport(wm.Exactly(2)), Transport(wm.OneTo(1)), Attend(0.5)], ids=str)
+def test_what_is_learned_is_what_predicts(rule: Transport | Attend, hidden: int, novelty: float) -> None:
     model = classifier(rule, *terms(hidden, novelty)).eval()
     with torch.no_grad():
         logits, matched = model.logits(PAIRS)
@@ -158,7 +162,7 @@ def test_what_is_learned_is_what_predicts(rule: wm.learning.Transport | wm.learn
 
 def test_a_refined_ranker_ranks_by_the_score_that_it_learns_in_any_mode() -> None:
     cost = Cost(Cosine(), *terms(8, 0.3))
-    model = wm.Ranker(wm.Aligner("line", wm.learning.Projected(VECTORS, 6), cost), wm.Exactly(2))
+    model = wm.Ranker(wm.Aligner("line", Projected(VECTORS, 6), cost), wm.Exactly(2))
     query, documents = NAMES[:3], [NAMES[3:10], NAMES[11:13], NAMES[14:20]]
     found = model.train().rank(query, documents)
     assert model.eval().rank(query, documents) == found
@@ -170,7 +174,7 @@ def test_a_refined_ranker_ranks_by_the_score_that_it_learns_in_any_mode() -> Non
 
 @pytest.mark.parametrize(("hidden", "novelty"), [(8, 0.0), (0, 0.7)])
 def test_an_empty_text_has_nothing_to_refine(hidden: int, novelty: float) -> None:
-    model = classifier(wm.learning.Transport(wm.Exactly(2)), *terms(hidden, novelty))
+    model = classifier(Transport(wm.Exactly(2)), *terms(hidden, novelty))
     pairs: list[tuple[list[str], list[str]]] = [([], NAMES[:2]), (NAMES[:2], []), ([], []), (NAMES[:2], NAMES[2:5])]
     found = model.predict(pairs)
     assert [len(one.alignment.links) for one in found if one.alignment] == [0, 0, 0, 2]
@@ -179,7 +183,7 @@ def test_an_empty_text_has_nothing_to_refine(hidden: int, novelty: float) -> Non
 
 
 def test_a_refined_alignment_says_that_it_looked_at_the_text_around() -> None:
-    model = classifier(wm.learning.Transport(wm.Exactly(2)), *terms(8, 0.7))
+    model = classifier(Transport(wm.Exactly(2)), *terms(8, 0.7))
     assert model.aligner.contextual
     checked = model.aligner.align(*PAIRS[0], wm.Exactly(2)).verify(model.aligner)
     assert checked.contextual
@@ -189,7 +193,7 @@ def test_a_refined_alignment_says_that_it_looked_at_the_text_around() -> None:
 
 @pytest.mark.parametrize(("hidden", "novelty"), [(8, 0.0), (0, 0.7), (4, 0.25)])
 def test_a_refined_model_comes_back_from_its_folder(hidden: int, novelty: float, tmp_path: Path) -> None:
-    model = classifier(wm.learning.Transport(wm.Exactly(2)), *terms(hidden, novelty)).eval()
+    model = classifier(Transport(wm.Exactly(2)), *terms(hidden, novelty)).eval()
     model.save_pretrained(tmp_path)
     again = wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)
     assert again.aligner.cost == model.aligner.cost
@@ -225,9 +229,9 @@ def test_only_what_reads_the_costs_around_learns_to_choose_the_span_after_the_ne
     pairs, encoder = marked_after_the_nearest(220)
     train, validation, test = pairs[:140], pairs[140:180], pairs[180:]
     torch.manual_seed(0)
-    projected = wm.learning.Projected(encoder, 16, learned=not refined)
+    projected = Projected(encoder, 16, learned=not refined)
     cost = Cost(Cosine(), *([Refined(8)] if refined else []))
-    rule = wm.learning.Transport(wm.Exactly(1), wm.transport.Temperature(0.1))
+    rule = Transport(wm.Exactly(1), Temperature(0.1))
     model = wm.Classifier(wm.Aligner("line", projected, cost), rule, ["no", "yes"], hidden=8)
     assert chosen(model, test) < 0.1
 
@@ -235,6 +239,6 @@ def test_only_what_reads_the_costs_around_learns_to_choose_the_span_after_the_ne
         def score(self) -> float:
             return chosen(model, validation)
 
-    Fitting(ByLinks(model, validation, alpha=0.05), Schedule(25, batch=20, rate=0.02, patience=25)).run(train)
+    Fitting[Pair](ByLinks(model, validation, alpha=0.05), Schedule(25, batch=20, rate=0.02, patience=25)).run(train)
     agreement = chosen(model, test)
     assert agreement >= 0.9 if refined else agreement < 0.6

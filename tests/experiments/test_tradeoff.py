@@ -13,8 +13,9 @@ from experiments.tradeoff import curve, exact_points, spread
 from tests.experiments.test_tables import clone  # noqa: F401
 from tests.learning.planted import SIZE, planted
 from whymatch.datasets.records import Pair
+from whymatch.learning import Attend, Projected, Transport
 from whymatch.learning.evaluate import evaluate
-from whymatch.matching.rules import Attend, Rule, rule_from_dict
+from whymatch.matching.rules import Rule, rule_from_dict
 
 RULES: list[Rule] = [
     Attend(),
@@ -27,7 +28,7 @@ RULES: list[Rule] = [
 def classified(rule: Rule) -> tuple[wm.Classifier, list[Pair]]:
     tasks, vectors = planted(40, seed=3)
     torch.manual_seed(0)
-    model = wm.Classifier(wm.Aligner("sentence", wm.learning.Projected(vectors, SIZE)), rule, ["no", "yes"])
+    model = wm.Classifier(wm.Aligner("sentence", Projected(vectors, SIZE)), rule, ["no", "yes"])
     pairs = [Pair(str(n), one.left, one.similar, "yes" if one.agree else "no") for n, one in enumerate(tasks)]
     return model, pairs
 
@@ -68,7 +69,7 @@ def test_thresholds_are_dense_where_the_curve_falls() -> None:
 
 
 def test_a_model_without_attention_has_no_curve() -> None:
-    model, pairs = classified(wm.learning.Transport(wm.Exactly(2)))
+    model, pairs = classified(Transport(wm.Exactly(2)))
     with pytest.raises(ValueError, match="weights of attention"):
         curve(model, pairs)
     attending, _ = classified(Attend())

@@ -15,8 +15,8 @@ from whymatch.matching.aligner import Aligner
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.rules import Transport
 from whymatch.matching.saving import from_pretrained
-from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.sentence import SentenceEncoder
+from whymatch.text.encoders.trainable import Projected
 from whymatch.transport.constraints import Exactly
 from whymatch.transport.entropic import Temperature
 from whymatch.transport.exact import solve

@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.learning.planted import Planted, planted, PlantedTask
+from tests.learning.planted import Planted, PlantedTask, planted
 from tests.learning.test_fit import hinge, ranker, wins
 from whymatch.learning.fit import SEED_STEP, Fitting, Schedule, _mean, fit
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.trainable import Projected
 
 Weights = dict[str, Tensor]
 

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.learning.planted import Planted, planted, PlantedTask
+from tests.learning.planted import Planted, PlantedTask, planted
 from tests.learning.test_fit import hinge, ranker, wins
 from whymatch.batching import Size, pieces, size_sorted
 from whymatch.learning.fit import BATCHES_SORTED_TOGETHER, Fitting, Schedule, epoch_batches

@@ -7,7 +7,7 @@ import numpy as np
 from tests.text.encoders.test_projected import Counted
 from whymatch.learning.caching import VectorCache
 from whymatch.text.document import document
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.trainable import Projected
 from whymatch.text.spans import words
 
 BUNDLED = None

@@ -20,7 +20,8 @@ from whymatch.matching.aligner import Aligner
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Transport
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.trainable import Projected
+from whymatch.transport import Temperature
 
 
 def ranker(encoder: wm.Precomputed) -> Ranker:
@@ -50,13 +51,17 @@ def test_a_trained_ranker_finds_links_that_it_never_saw_and_attention_does_not()
     model = ranker(encoder)
     before = found_links(model, test)
     schedule = Schedule(15, rate=0.03)
-    Fitting[Planted](PlantedTask(model, lambda some: hinge(model, some), lambda: wins(model, validation)), schedule).run(train)
+    Fitting[Planted](
+        PlantedTask(model, lambda some: hinge(model, some), lambda: wins(model, validation)), schedule
+    ).run(train)
     assert before < 0.6
     assert found_links(model, test) >= 0.95
 
     other = ranker(encoder)
     other.rule = Attend()
-    Fitting[Planted](PlantedTask(other, lambda some: hinge(other, some), lambda: wins(other, validation)), schedule).run(train)
+    Fitting[Planted](
+        PlantedTask(other, lambda some: hinge(other, some), lambda: wins(other, validation)), schedule
+    ).run(train)
     with torch.no_grad():
         weights = other([(task.left, task.similar) for task in test]).weights
     best = weights.flatten(1).topk(LINKS).indices
@@ -170,7 +175,7 @@ def test_a_trained_classifier_finds_links_that_it_never_saw_and_attention_does_n
     tasks, encoder = planted(1300, seed=0)
     train, validation, test = tasks[:1000], tasks[1000:1100], tasks[1100:]
     found = {}
-    for rule in (Transport(wm.Exactly(LINKS), wm.transport.Temperature(0.05)), Attend()):
+    for rule in (Transport(wm.Exactly(LINKS), Temperature(0.05)), Attend()):
         torch.manual_seed(0)
         model = Classifier(Aligner("line", Projected(encoder, SIZE)), rule, ["no", "yes"], hidden=64, dropout=0.0)
 

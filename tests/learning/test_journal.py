@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tests.learning.planted import PlantedTask
 from whymatch.learning import checkpoint, fit
-from whymatch.learning.fit import Fitting, Schedule
 from whymatch.learning.checkpoint import Journal
+from whymatch.learning.fit import Fitting, Schedule
 
 
 class CrashError(Exception):

@@ -14,14 +14,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.learning.planted import Planted, planted, PlantedTask
+from tests.learning.planted import Planted, PlantedTask, planted
 from tests.learning.test_fit import hinge, ranker, wins
 from whymatch.datasets.records import Query
 from whymatch.learning.checkpoint import load_checkpoint
 from whymatch.learning.fit import Fitting, Schedule
 from whymatch.learning.processes import Processes
 from whymatch.learning.tasks import RankTask
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.trainable import Projected
 
 ROOT = Path(__file__).parents[2]
 SCHEDULES = {

@@ -10,6 +10,7 @@ import whymatch as wm
 from tests.cli.test_train import OTHER, PETS, SAME
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Query
+from whymatch.learning import Projected
 from whymatch.learning.losses import contrastive, distilled
 from whymatch.learning.tasks import RankTask, Teacher, _by_query, scores_of
 
@@ -18,7 +19,7 @@ SPLIT = [OTHER[0], f"{SAME[1]} {OTHER[2]}"]  # spans of its own, one of them of 
 
 def ranker(split: str, seed: int) -> wm.Ranker:
     """A ranker with a map of its own."""
-    model = wm.Ranker(wm.Aligner(split, wm.learning.Projected(wm.SentenceEncoder(), 384), "cosine"), wm.Exactly(1))
+    model = wm.Ranker(wm.Aligner(split, Projected(wm.SentenceEncoder(), 384), "cosine"), wm.Exactly(1))
     generator = torch.Generator().manual_seed(seed)
     for weight in model.parameters():
         weight.data = torch.randn(weight.shape, generator=generator)

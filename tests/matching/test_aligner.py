@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import whymatch as wm
-from whymatch.matching.aligner import THRESHOLDS
 from whymatch.cost import Base, Calibrated, Cosine, Cost, Dot, Order
+from whymatch.matching.aligner import THRESHOLDS
 
 NAMES = [f"piece {number}" for number in range(40)]
 GENERATOR = torch.Generator().manual_seed(0)
@@ -270,7 +270,7 @@ class Context:
 
 
 def test_verify_says_so_where_no_link_is_found_again() -> None:
-    in_context = wm.Aligner("line", Context())
+    in_context = wm.Aligner("line", Context())  # type: ignore[arg-type]
     short = in_context.align("a\nb", "aa", wm.UpTo(1, below=1.5))
     assert short.links
     checked = replace(short, constraint=wm.UpTo(1, below=0.5)).verify(in_context)
@@ -307,7 +307,11 @@ def test_an_encoder_that_loses_a_row_is_told() -> None:
 
 
 def test_parts_can_be_named(minilm: Path) -> None:
-    assert wm.Aligner("word").cost == wm.Aligner("word", cost="calibrated").cost == Cost(Cosine(), Calibrated(), Order(0.4))
+    assert (
+        wm.Aligner("word").cost
+        == wm.Aligner("word", cost="calibrated").cost
+        == Cost(Cosine(), Calibrated(), Order(0.4))
+    )
     assert wm.Aligner(cost="dot").cost == Cost(Dot())
     assert wm.Aligner(encode=str(minilm)).encoder.name == minilm.name
     with pytest.raises(ValueError, match="got 'nearness'"):

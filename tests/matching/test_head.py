@@ -7,6 +7,7 @@ import whymatch as wm
 from whymatch.cost import Cosine
 from whymatch.matching.head import Head
 from whymatch.matching.rules import Attend, Rule, Transport
+from whymatch.transport import Temperature
 
 RULES: list[Rule] = [
     Transport(wm.Exactly(2)),
@@ -69,7 +70,7 @@ def test_k_is_clipped_for_each_pair_alone() -> None:
 def test_every_pair_has_a_gradient_while_learning() -> None:
     left, right, sizes = problem()
     cost = Cosine().between(left, right).requires_grad_()
-    weights = Transport(wm.Exactly(2), smooth=wm.transport.Temperature(0.1)).weights(cost, sizes)
+    weights = Transport(wm.Exactly(2), smooth=Temperature(0.1)).weights(cost, sizes)
     head = Head(8, 3, dropout=0.0).train()
     (gradient,) = torch.autograd.grad(head(left, right, weights).square().sum(), cost)
     assert (gradient[0] != 0).sum() > 30

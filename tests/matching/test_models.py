@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -16,24 +15,26 @@ from torch.nn.utils.rnn import pad_sequence
 import whymatch as wm
 from whymatch.cost import Cosine, Cost, Dot, Neighbours, Term, WholeText
 from whymatch.cost.base import Base
+from whymatch.learning import Attend, Projected, Transport
 from whymatch.matching.matcher import padded
 from whymatch.text.vectors import WordVectors
+from whymatch.transport import Temperature
 
-TWO_LINKS = wm.learning.Transport(wm.Exactly(2))
+TWO_LINKS = Transport(wm.Exactly(2))
 NAMES = [f"piece {number}" for number in range(20)]
 VECTORS = wm.Precomputed(dict(zip(NAMES, torch.randn(20, 6, generator=torch.Generator().manual_seed(0)), strict=True)))
 WORDS = WordVectors(
-    "toy", {name: i for i, name in enumerate(["the", "cat", "sat", "on", "a", "mat"])}, torch.randn(6, 5)
+    "toy", {name: i for i, name in enumerate(["the", "cat", "sat", "on", "a", "mat"])}, torch.randn(6, 5).numpy()
 )
 
 
 def ranker() -> wm.Ranker:
-    return wm.Ranker(wm.Aligner("line", wm.learning.Projected(VECTORS, 6)), wm.Exactly(2))
+    return wm.Ranker(wm.Aligner("line", Projected(VECTORS, 6)), wm.Exactly(2))
 
 
-def classifier(rule: wm.learning.Transport | wm.learning.Attend = TWO_LINKS) -> wm.Classifier:
+def classifier(rule: Transport | Attend = TWO_LINKS) -> wm.Classifier:
     torch.manual_seed(0)
-    return wm.Classifier(wm.Aligner("line", wm.learning.Projected(VECTORS, 6)), rule, ["no", "yes"])
+    return wm.Classifier(wm.Aligner("line", Projected(VECTORS, 6)), rule, ["no", "yes"])
 
 
 PAIRS: list[tuple[list[str], list[str]]] = [
@@ -88,7 +89,7 @@ def test_predictions_have_labels_chances_and_alignments() -> None:
         assert prediction.label == max(prediction.probabilities, key=prediction.probabilities.__getitem__)
         assert prediction.alignment is not None
         assert len(prediction.alignment.links) == min(2, len(left), len(right))
-    assert classifier(wm.learning.Attend()).predict(PAIRS)[0].alignment is None
+    assert classifier(Attend()).predict(PAIRS)[0].alignment is None
     assert classifier().predict([]) == []
 
 
@@ -98,7 +99,7 @@ def test_a_prediction_reads_the_linked_spans_alone() -> None:
     assert before.alignment is not None
     linked = {text for link in before.alignment.links for text in link.texts}
     other = wm.Precomputed({name: VECTORS.vectors[name] * (1 if name in linked else -1e-3) for name in NAMES})
-    model.aligner.encoder = wm.learning.Projected(other, 6)
+    model.aligner.encoder = Projected(other, 6)
     after = model.predict(PAIRS)[0]
     assert after.alignment is not None
     assert {link.at for link in after.alignment.links} == {link.at for link in before.alignment.links}
@@ -108,14 +109,14 @@ def test_a_prediction_reads_the_linked_spans_alone() -> None:
 @pytest.mark.parametrize(
     "rule",
     [
-        wm.learning.Transport(wm.Exactly(2), wm.transport.Temperature(0.1)),
-        wm.learning.Transport(wm.UpTo(1, below=0.7)),
-        wm.learning.Transport(wm.Balanced()),
-        wm.learning.Attend(0.1, "sparsemax", active_only=True),
+        Transport(wm.Exactly(2), Temperature(0.1)),
+        Transport(wm.UpTo(1, below=0.7)),
+        Transport(wm.Balanced()),
+        Attend(0.1, "sparsemax", active_only=True),
     ],
     ids=str,
 )
-def test_a_classifier_comes_back_from_its_folder(rule: wm.learning.Transport | wm.learning.Attend, tmp_path: Path) -> None:
+def test_a_classifier_comes_back_from_its_folder(rule: Transport | Attend, tmp_path: Path) -> None:
     model = classifier(rule).eval()
     model.save_pretrained(tmp_path)
     again = wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)
@@ -137,7 +138,7 @@ def test_a_ranker_comes_back_with_its_words_and_its_calibration(tmp_path: Path) 
 
 def test_sentence_and_word_models_are_found_again(minilm: Path, tmp_path: Path) -> None:
     for encoder, split in ((wm.SentenceEncoder(), "sentence"), (wm.WordEncoder(), "word")):
-        model = wm.Ranker(wm.Aligner(split, wm.learning.Projected(encoder, encoder.size), "cosine"), wm.Exactly(1))
+        model = wm.Ranker(wm.Aligner(split, Projected(encoder, encoder.size), "cosine"), wm.Exactly(1))
         model.save_pretrained(tmp_path / split)
         again = wm.Ranker.from_pretrained(tmp_path / split)
         assert again.rank("A cat sat.", ["The cat.", "Rain."]) == model.rank("A cat sat.", ["The cat.", "Rain."])
@@ -164,8 +165,8 @@ def test_damaged_folders_are_refused_in_words(tmp_path: Path) -> None:
 
 def test_what_cannot_be_trained_or_written_is_said(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="two labels or more"):
-        wm.Classifier(wm.Aligner("sentence", wm.learning.Projected(VECTORS, 6)), wm.learning.Attend(), ["one"])
-    encoder = wm.learning.Projected(VECTORS, 6)
+        wm.Classifier(wm.Aligner("sentence", Projected(VECTORS, 6)), Attend(), ["one"])
+    encoder = Projected(VECTORS, 6)
     with pytest.raises(ValueError, match="a function of your own"):
         wm.Ranker(wm.Aligner(str.splitlines, encoder), wm.Exactly(1)).save_pretrained(tmp_path)
 
@@ -182,7 +183,7 @@ def test_what_cannot_be_trained_or_written_is_said(tmp_path: Path) -> None:
 def test_the_links_that_are_shown_are_those_that_were_used() -> None:
     tied = wm.Precomputed({name: [1.0 + i % 3, 0.0, 0.1 * (i % 3)] for i, name in enumerate(NAMES)})
     torch.manual_seed(0)
-    encoder = wm.learning.Projected(tied, 3)
+    encoder = Projected(tied, 3)
     model = wm.Classifier(wm.Aligner("line", encoder), TWO_LINKS, ["no", "yes"]).eval()
     for prediction, (left, right) in zip(model.predict(PAIRS), PAIRS, strict=True):
         assert prediction.alignment is not None
@@ -190,14 +191,15 @@ def test_the_links_that_are_shown_are_those_that_were_used() -> None:
         for link in prediction.alignment.links:
             weights[(0, *link.at)] = link.mass
         x, y = (
-            encoder.map(torch.from_numpy(np.stack([tied.vectors[name] for name in side])))[None] for side in (left, right)
+            encoder.map(torch.from_numpy(np.stack([tied.vectors[name] for name in side])))[None]
+            for side in (left, right)
         )
         expected = model.head(x, y, weights).softmax(dim=1)[0].tolist()
         assert list(prediction.probabilities.values()) == pytest.approx(expected)
 
 
 def test_a_constraint_that_can_link_nothing_is_refused() -> None:
-    aligner = wm.Aligner("sentence", wm.learning.Projected(VECTORS, 6))
+    aligner = wm.Aligner("sentence", Projected(VECTORS, 6))
     with pytest.raises(ValueError, match="links nothing"):
         wm.Ranker(aligner, wm.UpTo(1, below=0))
     with pytest.raises(ValueError, match="No threshold is known"):
@@ -240,7 +242,7 @@ def test_a_text_in_several_pairs_gets_the_gradients_of_all() -> None:
 @pytest.mark.parametrize("base", [Cosine(), Dot()], ids=lambda base: base.name)
 def test_a_model_comes_back_with_what_its_costs_mix_in(base: Base, mix: tuple[float, float], tmp_path: Path) -> None:
     torch.manual_seed(0)
-    encoder = wm.learning.Projected(VECTORS, 6)
+    encoder = Projected(VECTORS, 6)
     cost = Cost(base, Neighbours(mix[0]), WholeText(mix[1]))
     model = wm.Classifier(wm.Aligner("line", encoder, cost), TWO_LINKS, ["no", "yes"]).eval()
     model.save_pretrained(tmp_path)

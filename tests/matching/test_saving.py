@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -14,13 +15,16 @@ from hypothesis import strategies as st
 from safetensors.torch import save_file
 
 import whymatch as wm
-from whymatch.files import whole_file
-from whymatch.matching import saving
 from whymatch.cost import Cosine, Cost, RareWords, SharedWords, WordCounts
+from whymatch.files import whole_file
+from whymatch.learning import FineTuned, LinkReader, Projected
+from whymatch.matching import saving
 from whymatch.matching.saving import from_pretrained
 from whymatch.text.vectors import WordVectors
 
-VECTORS = WordVectors("toy", {word: row for row, word in enumerate(["the", "cat", "sat", "dog", "ran"])}, torch.eye(5))
+VECTORS = WordVectors(
+    "toy", {word: row for row, word in enumerate(["the", "cat", "sat", "dog", "ran"])}, np.eye(5, dtype=np.float32)
+)
 PAIRS = [("the cat sat", "a dog ran away"), ("it is cold today", "the mat is cold and the dog sat")]
 Model = wm.Ranker | wm.Classifier
 
@@ -29,17 +33,20 @@ def with_all_parts() -> Model:
     """A classifier with everything that has a file of its own: word vectors, counted words, a reader."""
     counts = WordCounts.of([text for pair in PAIRS for text in pair])
     cost = Cost(Cosine(), SharedWords(0.3, counts), RareWords(0.4, counts))
-    reader = wm.learning.LinkReader(wm.RecurrentEncoder(VECTORS, hidden=3, layers=1, seed=1))
+    reader = LinkReader(wm.RecurrentEncoder(VECTORS, hidden=3, layers=1, seed=1))
     encoder = wm.RecurrentEncoder(VECTORS, hidden=3, layers=1)
     return wm.Classifier(wm.Aligner("word", encoder, cost), wm.Exactly(2), ["no", "yes"], reader=reader)
 
 
 def fine_tuned(roberta: Path) -> Model:
-    return wm.Ranker(wm.Aligner("word", wm.learning.FineTuned(roberta, device="cpu"), "cosine"), wm.Exactly(1))
+    return wm.Ranker(wm.Aligner("word", FineTuned(roberta, device="cpu"), "cosine"), wm.Exactly(1))
 
 
 def frozen(roberta: Path) -> Model:
-    return wm.Ranker(wm.Aligner("word", wm.learning.Projected(wm.SentenceEncoder(roberta, device="cpu"), 32), "cosine"), wm.Exactly(1))
+    return wm.Ranker(
+        wm.Aligner("word", Projected(wm.SentenceEncoder(roberta, device="cpu"), 32), "cosine"),
+        wm.Exactly(1),
+    )
 
 
 def answers(model: Model) -> list[object]:
@@ -152,7 +159,7 @@ def test_a_folder_holds_the_model_that_was_saved_last(roberta: Path, tmp_path: P
     (tmp_path / "notes.txt").write_text("mine")
     other = tmp_path.parent / f"{tmp_path.name}-other"
     shutil.copytree(roberta, other)
-    tuned = wm.learning.FineTuned(roberta, device="cpu")
+    tuned = FineTuned(roberta, device="cpu")
     with torch.no_grad():
         tuned.model.embeddings.word_embeddings.weight.mul_(2)
     tuned.write(other)
@@ -175,7 +182,7 @@ def test_a_save_that_ends_early_leaves_a_whole_model_or_an_error(
     before: Callable[[Path], Model], roberta: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, new = before(roberta).eval(), frozen(roberta).eval()
-    assert isinstance(new.encoder, wm.learning.Projected)
+    assert isinstance(new.encoder, Projected)
     with torch.no_grad():
         new.encoder.map.weight.mul_(-1)
     old.save_pretrained(tmp_path / "old")
@@ -226,7 +233,7 @@ def test_dense_layers_are_saved_with_a_frozen_encoder(roberta: Path, tmp_path: P
     )
     (folder / "private.txt").write_text("not part of the model")
     encoder = wm.SentenceEncoder(folder, device="cpu")
-    model = wm.Ranker(wm.Aligner("word", wm.learning.Projected(encoder, 4)), wm.Exactly(1)).eval()
+    model = wm.Ranker(wm.Aligner("word", Projected(encoder, 4)), wm.Exactly(1)).eval()
     model.save_pretrained(tmp_path / "saved")
     assert answers(from_pretrained(tmp_path / "saved")) == answers(model)
     assert (tmp_path / "saved" / "encoder" / "2_Dense" / "model.safetensors").is_file()

@@ -17,6 +17,7 @@ import whymatch as wm
 from tests.search import scaling
 from tests.search.encoding import SIZE, WordSums, aligner, posts
 from whymatch.cost import Cosine, Cost, Novelty, Order, RareWords, SharedWords, WordCounts
+from whymatch.learning import Projected
 from whymatch.search.building import build, build_on_ray
 from whymatch.search.corpus import CorpusFiles
 from whymatch.search.index import Index
@@ -106,9 +107,9 @@ def test_an_index_is_what_one_process_would_make(tmp_path: Path) -> None:
 
 def test_another_training_is_another_matcher() -> None:
     def ranker(seed: int) -> wm.Ranker:
-        model = wm.Ranker(wm.Aligner("line", wm.learning.Projected(aligner().encoder, SIZE)), Exactly(1))
+        model = wm.Ranker(wm.Aligner("line", Projected(aligner().encoder, SIZE)), Exactly(1))
         torch.manual_seed(seed)
-        assert isinstance(model.encoder, wm.learning.Projected)
+        assert isinstance(model.encoder, Projected)
         torch.nn.init.normal_(model.encoder.map.weight)
         return model
 

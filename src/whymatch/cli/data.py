@@ -49,14 +49,14 @@ def run_list(settings: argparse.Namespace) -> None:
 
 def run_prepare(settings: argparse.Namespace) -> None:
     """Prepares and prints the statistics beside the paper's."""
-    from whymatch.cli.watching import bar
+    from whymatch.cli.console import progress_bar
     from whymatch.datasets.conversion import statistics_table
     from whymatch.datasets.prepare import Choices, prepare
     from whymatch.show.terminal import table
 
     name, out = settings.name, settings.out
     choices = Choices(settings.seed, settings.hard, settings.negatives, settings.annotation, settings.query)
-    with bar("reading", None) as update:
+    with progress_bar("reading", None) as update:
         statistics = prepare(
             name, settings.sources, out, choices, lambda done, split: update(done, description=f"{split}: {done:,}")
         )

@@ -127,7 +127,7 @@ class Cost:
         return cls(base, *built)
 
 
-def _subclasses(kind: type) -> Iterator[Any]:
+def _subclasses(kind: Any) -> Iterator[Any]:
     """All classes below one that have a name of their own."""
     for child in kind.__subclasses__():
         if not child.__name__.startswith("_"):

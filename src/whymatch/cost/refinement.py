@@ -9,7 +9,7 @@ CHANNELS = 7  # that the network reads
 class Refinement(nn.Module):
     """Adds to a cost what a small network reads in the costs of the same row and of the spans before and after.
 
-    It also sees where the spans stand in their texts, and never a vector. Its last layer starts at zero, so that it adds
+    It also sees where the spans stand in their texts, never a vector. Its last layer starts at zero, so that it adds
     nothing before it is trained. Costs are numbers: forbidden pairs have no place in what it reads.
     """
 
@@ -42,7 +42,7 @@ class Refinement(nn.Module):
         self.eval()
         try:
             with torch.no_grad():
-                return self(cost.to(self.network[0].weight), sizes).to(cost)
+                return self(cost.to(next(self.parameters())), sizes).to(cost)
         finally:
             self.train(training)
 

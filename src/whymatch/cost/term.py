@@ -1,6 +1,6 @@
 """The seam of a cost: what a term is, and the padded batch that it changes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -48,7 +48,9 @@ class PaddedPairs:
             ValueError: if the caller gave vectors alone.
         """
         if self.texts is None:
-            raise ValueError(f"The cost term {term.name} reads words: give texts=[(left, right), …] beside the vectors.")
+            raise ValueError(
+                f"The cost term {term.name} reads words: give texts=[(left, right), …] beside the vectors."
+            )
         return self.texts
 
 
@@ -86,7 +88,8 @@ class Term:
     @classmethod
     def from_value(cls, value: Any, counts: "WordCounts | None" = None) -> Self:
         """What `to_dict` gives for the name; `counts` are for terms that weigh words."""
-        return cls(**value) if isinstance(value, dict) else cls(value)
+        build: Callable[..., Self] = cls
+        return build(**value) if isinstance(value, dict) else build(value)
 
     def to_dict(self) -> dict[str, Any]:
         """Its name with its parameter, or with a dictionary of them where there are several."""

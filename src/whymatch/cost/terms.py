@@ -1,4 +1,4 @@
-"""Terms that look at vectors and costs: neighbours, the whole text, novelty, order, calibration, a learned refinement."""
+"""Terms that look at vectors and costs: neighbours, whole text, novelty, order, calibration, a learned refinement."""
 
 from dataclasses import dataclass, field
 from functools import cached_property

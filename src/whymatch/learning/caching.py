@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from whymatch.text.document import Document
-from whymatch.text.encoders.known import Known
 from whymatch.text.encoders.models import locate
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.precomputed import KnownVectors
+from whymatch.text.encoders.trainable import Projected
 
 TEXTS_PER_BATCH = 2048  # texts that are encoded at a time
 SECONDS_BETWEEN_WRITES = 60.0  # of vectors, while texts are being encoded
@@ -19,13 +19,13 @@ class VectorCache:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
-        self.known: dict[str, Known] = {}
+        self.known: dict[str, KnownVectors] = {}
 
     def share(self, encoder: Projected, model: str | None) -> None:
         """Gives the encoder the vectors that runs with the same model, the bundled one if None, have left."""
         key = _key(encoder, model)
         if key not in self.known:
-            self.known[key] = encoder.known if self.folder is None else Known.read(self.folder / key)
+            self.known[key] = encoder.known if self.folder is None else KnownVectors.read(self.folder / key)
         encoder.known = self.known[key]
 
     def keep(self) -> None:

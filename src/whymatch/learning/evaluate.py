@@ -10,12 +10,10 @@ import torch
 from torch import Tensor
 
 from whymatch.datasets.records import Pair, Query
-from whymatch.evaluation.agreement import Judged, agreement, best_threshold
 from whymatch.evaluation.classification import macro_f1, macro_f1_of
-from whymatch.evaluation.faithfulness import faithfulness
 from whymatch.evaluation.intervals import bootstrap
 from whymatch.evaluation.ranking import auc, average_precision, precision_at_1, reciprocal_rank
-from whymatch.evaluation.rationales import f1, tokens_in
+from whymatch.evaluation.rationales import Judged, agreement, best_threshold, f1, faithfulness, tokens_in
 from whymatch.learning.tasks import passes, scores_of
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
@@ -156,7 +154,7 @@ def validation_score(model: Classifier, pairs: Sequence[Pair], *, with_rationale
     """Macro F1, or its mean with the rationales' F1 in all texts that people marked."""
     seen, _ = see(model, [(pair.left, pair.right) for pair in pairs])
     found = macro_f1([model.labels[one.best] for one in seen], [pair.label for pair in pairs])
-    if not marked:
+    if not with_rationales:
         return found
     judged = judge(pairs, [one.chosen for one in seen])
     texts = next((judged[side] for side in ("both", "right", "left") if side in judged), [])

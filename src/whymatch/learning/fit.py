@@ -54,9 +54,13 @@ class Schedule:
 class Task(Protocol[Item]):
     """What is trained, and on what: one implementation ranks, another classifies."""
 
-    model: nn.Module
-    measure: str
-    """What the validation score is, for people."""
+    @property
+    def model(self) -> nn.Module:
+        """What is trained."""
+
+    @property
+    def measure(self) -> str:
+        """What the validation score is, for people."""
 
     def size(self, item: Item) -> Size:
         """What an item takes in memory; batches are of similar sizes."""
@@ -147,10 +151,7 @@ class Fitting(Generic[Item]):
     def _parameter_groups(self) -> list[dict[str, Any]]:
         """The weights with their learning rates: `fine` for models that are pre-trained, `rate` for the others."""
         pretrained = {
-            id(weight)
-            for part in self.model.modules()
-            if getattr(part, "tuned", False)
-            for weight in part.parameters()
+            id(weight) for part in self.model.modules() if getattr(part, "tuned", False) for weight in part.parameters()
         }
         new, old = ([w for w in self.trainable if (id(w) in pretrained) is wanted] for wanted in (False, True))
         rates = ((new, self.schedule.rate), (old, self.schedule.fine))

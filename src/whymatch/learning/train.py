@@ -27,7 +27,7 @@ from whymatch.learning.settings import Settings
 from whymatch.learning.tasks import Teacher, build_task
 from whymatch.matching.saving import from_pretrained
 from whymatch.text.document import Document
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.trainable import Projected
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,14 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Document):
         return value.text, [*chain.from_iterable(value.spans)]
     if isinstance(value, Pair):
-        return value.id, _plain(value.left), _plain(value.right), value.label, value.left_rationale, value.right_rationale
+        return (
+            value.id,
+            _plain(value.left),
+            _plain(value.right),
+            value.label,
+            value.left_rationale,
+            value.right_rationale,
+        )
     return value.id, _plain(value.query), [_plain(text) for text in value.documents], value.relevant
 
 

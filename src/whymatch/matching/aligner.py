@@ -191,8 +191,7 @@ class Aligner:
             ValueError: if the encoder refuses a text.
         """
         return [
-            self.compare(pair, vectors)
-            for pair, vectors in zip(pairs, all_or_raise(self.encode(pairs)), strict=True)
+            self.compare(pair, vectors) for pair, vectors in zip(pairs, all_or_raise(self.encode(pairs)), strict=True)
         ]
 
     def compare(self, pair: Pair, vectors: Vectors) -> np.ndarray:
@@ -212,9 +211,7 @@ class Aligner:
 
         `explain` turns plans into alignments; who needs scores of many pairs and alignments of few, calls it for those.
         """
-        checked = [
-            checked_vectors(self.encoder.name, pair, found) for pair, found in zip(texts, vectors, strict=True)
-        ]
+        checked = [checked_vectors(self.encoder.name, pair, found) for pair, found in zip(texts, vectors, strict=True)]
         outcomes: list[Any] = list(checked)
         for numbers, solved in self._solve_batches(texts, checked, constraint, clip):
             for number, outcome in zip(numbers, solved, strict=True):
@@ -288,9 +285,7 @@ class Aligner:
                     explained[number] = self._alignment(one, gap_to_next, steps)
         return explained
 
-    def _proofs(
-        self, solved: Sequence[Solved], constraint: Constraint
-    ) -> list[tuple[float | None, tuple[Step, ...]]]:
+    def _proofs(self, solved: Sequence[Solved], constraint: Constraint) -> list[tuple[float | None, tuple[Step, ...]]]:
         """The margin, None where it would take too long, and the path of each problem."""
         costs, sizes = map(_np, pad([one.cost for one in solved]))
         plans = np.zeros_like(costs)
@@ -430,7 +425,7 @@ def encoder_for(
 
         return RecurrentEncoder(read_vectors(model), layers=0)
     if spans in ("word", words):
-        from whymatch.text.encoders.word import WordEncoder
+        from whymatch.text.encoders.context import WordEncoder
 
         return WordEncoder(model or MINILM, layer=layer, download=download)
     from whymatch.text.encoders.sentence import SentenceEncoder

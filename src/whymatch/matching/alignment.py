@@ -303,7 +303,9 @@ class Alignment:
         """The links whose words a page shows: those asked for first, then those of the path, while there is room."""
         links = dict.fromkeys([link.at for link in self.links])
         links |= dict.fromkeys((i, j) for step in self.path for i, j, _ in step.links)
-        left, right = ([len([*word_aligner.splitter(piece)]) for piece in side.pieces] for side in (self.left, self.right))
+        left, right = (
+            [len([*word_aligner.splitter(piece)]) for piece in side.pieces] for side in (self.left, self.right)
+        )
         room, chosen = MAX_WORD_PAIRS, []
         for i, j in links:
             if left[i] * right[j] <= room:

@@ -4,13 +4,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from whymatch.text.encoders import Encoder
-from whymatch.text.encoders.context import InContext
-from whymatch.text.encoders.finetuned import FineTuned
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.context import InContext, WordEncoder
 from whymatch.text.encoders.recurrent import RecurrentEncoder
-from whymatch.text.encoders.sentence import SentenceEncoder
-from whymatch.text.encoders.word import WordEncoder
+from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
+from whymatch.text.encoders.trainable import Projected
 from whymatch.text.vectors import WordVectors
 
 
@@ -64,7 +64,7 @@ def build_encoder(folder: Path, values: dict[str, Any], vectors: WordVectors | N
         return tuned
     if kind == "recurrent":
         assert vectors is not None
-        weights = vectors.vectors.new_ones(len(vectors.vectors)) if values["weighted"] else None  # then loaded
+        weights = torch.ones(len(vectors.vectors)) if values["weighted"] else None  # then loaded
         shape = values["hidden"], values["layers"]
         return RecurrentEncoder(vectors, *shape, in_context=values["in_context"], weights=weights)
     raise ValueError(

@@ -35,7 +35,9 @@ def encode_pairs(encoder: Encoder, pairs: Sequence[Pair]) -> list[Vectors | Valu
 
 def encode_texts(encoder: Encoder, texts: Sequence[Document]) -> list[np.ndarray | ValueError]:
     """The vectors of each text, or why there are none."""
-    return each_alone(lambda batch: encoder.encode([text.text for text in batch], [text.spans for text in batch]), texts)
+    return each_alone(
+        lambda batch: encoder.encode([text.text for text in batch], [text.spans for text in batch]), texts
+    )
 
 
 def each_alone(encode: Callable[[Sequence[Item]], list[Encoded]], items: Sequence[Item]) -> list[Encoded | ValueError]:

@@ -12,6 +12,7 @@ from whymatch.matching.aligner import Aligner
 from whymatch.matching.encoding import Pair
 from whymatch.matching.rules import Rule, Transport
 from whymatch.text.encoders import Encoder, reads_pairs
+from whymatch.text.encoders.trainable import TrainableEncoder
 from whymatch.transport.constraints import Constraint
 
 
@@ -71,8 +72,8 @@ class Matcher(nn.Module):
 
     def __init__(self, aligner: Aligner, rule: Rule | Constraint) -> None:
         super().__init__()
-        if not hasattr(rule, "weights"):
-            rule = Transport(rule)  # type: ignore[arg-type]
+        if isinstance(rule, Constraint):
+            rule = Transport(rule)
         if isinstance(rule, Transport):  # a constraint under which no pair could be linked is refused here
             rule = replace(rule, constraint=aligner.resolve(rule.constraint))
         self.aligner = aligner
@@ -97,7 +98,7 @@ class Matcher(nn.Module):
     def forget(self) -> None:
         """Drops what is cached of texts that it has seen: vectors, words, and what they are worth."""
         for part in self.modules():
-            if part is not self and hasattr(part, "forget"):
+            if isinstance(part, TrainableEncoder):
                 part.forget()
         if (counts := self.aligner.cost.word_counts) is not None:
             counts.forget()

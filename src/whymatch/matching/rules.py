@@ -32,9 +32,6 @@ class Rule(Protocol):
     def selection(self, cost: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
         """How strongly each left span (batch, n) and each right span (batch, m) is selected, by degrees."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values that `rule_from_dict` reads."""
-
 
 @dataclass(frozen=True)
 class Transport:

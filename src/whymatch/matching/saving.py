@@ -26,16 +26,14 @@ from whymatch.matching.descriptions import build_encoder, describe_encoder
 from whymatch.matching.head import LinkReader
 from whymatch.matching.matcher import Matcher
 from whymatch.matching.ranker import Ranker
-from whymatch.matching.rules import rule_from_dict
+from whymatch.matching.rules import Attend, Transport, rule_from_dict
 from whymatch.text.encoders import Encoder
-from whymatch.text.encoders.context import InContext
-from whymatch.text.encoders.finetuned import FineTuned
+from whymatch.text.encoders.context import InContext, WordEncoder
 from whymatch.text.encoders.folders import member, model_files
 from whymatch.text.encoders.modules import sentence_files
-from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.recurrent import RecurrentEncoder
-from whymatch.text.encoders.sentence import SentenceEncoder
-from whymatch.text.encoders.word import WordEncoder
+from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
+from whymatch.text.encoders.trainable import Projected
 from whymatch.text.vectors import WordVectors
 
 FORMAT = 7
@@ -102,12 +100,15 @@ def _describe(model: Matcher) -> dict[str, Any]:
         known = False
     if not known:
         raise ValueError(f"{aligner.cost} is a cost of your own: it cannot be written to a file.")
+    rule = model.rule
+    if not isinstance(rule, Transport | Attend):
+        raise ValueError(f"{rule} is a rule of your own: it cannot be written to a file.")
     config: dict[str, Any] = {
         "format": FORMAT,
         "kind": model.kind,
         "spans": aligner.spans,
         "cost": cost,
-        "rule": model.rule.to_dict(),
+        "rule": rule.to_dict(),
         "encoder": describe_encoder(aligner.encoder),
         "contextual": model.contextual,
     }
@@ -148,7 +149,7 @@ def _write_vectors(encoders: Iterable[Any], folder: Path) -> dict[str, Tensor]:
         raise ValueError("Encoder and reader have word vectors of their own: only one set can be written.")
     for vectors in distinct.values():
         _write_json(folder / VOCABULARY, vectors.words)
-        return {"vectors": vectors.vectors}
+        return {"vectors": torch.from_numpy(vectors.vectors)}
     return {}
 
 
@@ -259,5 +260,5 @@ def _read_vectors(folder: Path, config: dict[str, Any], tensors: dict[str, Tenso
     for values in (config["encoder"], config.get("reader")):
         if values and values["kind"] == "recurrent":
             words = json.loads((folder / VOCABULARY).read_text(encoding="utf-8"))
-            return WordVectors(values["name"], words, tensors.pop("vectors"))
+            return WordVectors(values["name"], words, tensors.pop("vectors").numpy())
     return None

@@ -154,7 +154,7 @@ def _record(file: str, row: PairRow, outcome: Alignment | ValueError | None) -> 
 def fingerprint(matcher: Aligner | Ranker) -> str:
     """A hash that differs between matchers whose scores may differ, such as two trainings of one."""
     aligner = aligner_of(matcher)
-    parts = [str(Identity.of(aligner)), aligner.cost.to_list()]
+    parts: list[object] = [str(Identity.of(aligner)), aligner.cost.to_list()]
     if (counts := aligner.cost.word_counts) is not None:
         parts += [counts.texts, sorted(counts.counts.items())]
     digest = hashlib.blake2b(repr(parts).encode(), digest_size=16)

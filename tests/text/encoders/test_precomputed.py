@@ -9,15 +9,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from whymatch.text.document import document
-from whymatch.text.encoders import known as module
-from whymatch.text.encoders.known import Known
+from whymatch.text.encoders import precomputed as module
+from whymatch.text.encoders.precomputed import KnownVectors
 from whymatch.text.spans import SPLITTERS, Span
 
 TEXTS = ["A cat sat.\nIt slept.", "", "naïve 🐈"]
 
 
-def filled() -> Known:
-    known, chance = Known(), np.random.default_rng(0)
+def filled() -> KnownVectors:
+    known, chance = KnownVectors(), np.random.default_rng(0)
     for text in TEXTS:
         for split in ("word", "line"):
             spans = document(text, SPLITTERS[split]).spans
@@ -28,17 +28,17 @@ def filled() -> Known:
 def test_what_is_written_is_read_to_the_bit(tmp_path: Path) -> None:
     known = filled()
     known.write(tmp_path / "new")
-    again = Known.read(tmp_path / "new")
-    assert again.kept == known.kept
+    again = KnownVectors.read(tmp_path / "new")
+    assert again.count == known.count
     assert [(text, spans) for text, spans, _ in again] == [(text, spans) for text, spans, _ in known]
     assert all(np.array_equal(a, b) for (_, _, a), (_, _, b) in zip(again, known, strict=True) if len(a))
 
 
 def test_only_what_is_new_is_written(tmp_path: Path) -> None:
-    Known().write(tmp_path)
+    KnownVectors().write(tmp_path)
     assert not [*tmp_path.iterdir()]
     filled().write(tmp_path)
-    known = Known.read(tmp_path)
+    known = KnownVectors.read(tmp_path)
     known.write(tmp_path)
     (first,) = tmp_path.iterdir()
     known.put("new", (Span(0, 3),), np.ones((1, 3), np.float32))
@@ -46,7 +46,7 @@ def test_only_what_is_new_is_written(tmp_path: Path) -> None:
     known.write(tmp_path)
     (second,) = {*tmp_path.iterdir()} - {first}
     assert second.stat().st_size < first.stat().st_size
-    assert {text for text, _, _ in Known.read(tmp_path)} == {*TEXTS, "new"}
+    assert {text for text, _, _ in KnownVectors.read(tmp_path)} == {*TEXTS, "new"}
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
@@ -55,8 +55,8 @@ def test_a_file_that_is_not_whole_is_nothing(share: float, tmp_path: Path) -> No
     (file,) = tmp_path.iterdir()
     data = file.read_bytes()
     file.write_bytes(data[: int(share * len(data))])
-    assert not list(Known.read(tmp_path))
-    assert not list(Known.read(tmp_path / "nowhere"))
+    assert not list(KnownVectors.read(tmp_path))
+    assert not list(KnownVectors.read(tmp_path / "nowhere"))
 
 
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
@@ -70,14 +70,14 @@ def test_a_flipped_bit_never_gives_other_vectors(place: float, bit: int, tmp_pat
     data = bytearray(file.read_bytes())
     data[int(place * len(data))] ^= 1 << bit
     file.write_bytes(data)
-    for text, spans, vectors in Known.read(folder):
+    for text, spans, vectors in KnownVectors.read(folder):
         expected = known.get(text, spans)
         assert expected is not None
         assert np.array_equal(vectors, expected)
 
 
 def test_no_more_is_kept_than_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_VECTORS", 2)
+    monkeypatch.setattr(module, "MAX_KNOWN_VECTORS", 2)
     known = filled()
-    assert known.kept <= 2
-    assert known.kept == sum(len(vectors) for _, _, vectors in known)
+    assert known.count <= 2
+    assert known.count == sum(len(vectors) for _, _, vectors in known)
