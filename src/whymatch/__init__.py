@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from whymatch.text.spans import Span
     from whymatch.text.vectors import read_vectors
     from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
-    from whymatch.transport.exact import solve
-    from whymatch.transport.path import path
+    from whymatch.transport.exact import path, solve
 
 __version__ = "0.1.0"
 
@@ -45,7 +44,7 @@ _HOMES = {
     "Span": "text.spans",
     "UpTo": "transport.constraints",
     "WordEncoder": "text.encoders.context",
-    "path": "transport.path",
+    "path": "transport.exact",
     "read_vectors": "text.vectors",
     "solve": "transport.exact",
 }

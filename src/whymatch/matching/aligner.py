@@ -22,9 +22,7 @@ from whymatch.text.encoders.precomputed import Precomputed
 from whymatch.text.spans import Splitter, splitter, words
 from whymatch.transport.batch import pad
 from whymatch.transport.constraints import Constraint, UpTo, check_constraint
-from whymatch.transport.exact import solve
-from whymatch.transport.margin import margin
-from whymatch.transport.path import path
+from whymatch.transport.exact import margin, path, solve
 from whymatch.transport.solution import Solution, Status
 
 Text: TypeAlias = str | Sequence[str] | Document
@@ -251,8 +249,8 @@ class Aligner:
     ) -> list[Solved | ValueError]:
         """The optimal plans of problems with one constraint."""
         constraint = problems[0].constraint
-        padded, sizes = map(_np, pad(costs))
-        solution = Solution(*map(_np, solve(padded, constraint, sizes=sizes, strict=False)))
+        padded, sizes = pad(costs)
+        solution = solve(padded, constraint, sizes=sizes, strict=False)
         zero = constraint.zero(self.cost.neutral)
         solved: list[Solved | ValueError] = []
         for b, (problem, cost) in enumerate(zip(problems, costs, strict=True)):
@@ -287,7 +285,7 @@ class Aligner:
 
     def _proofs(self, solved: Sequence[Solved], constraint: Constraint) -> list[tuple[float | None, tuple[Step, ...]]]:
         """The margin, None where it would take too long, and the path of each problem."""
-        costs, sizes = map(_np, pad([one.cost for one in solved]))
+        costs, sizes = pad([one.cost for one in solved])
         plans = np.zeros_like(costs)
         for plan, one in zip(plans, solved, strict=True):
             plan[: len(one.plan), : one.plan.shape[1]] = one.plan
@@ -295,15 +293,12 @@ class Aligner:
         affordable = np.flatnonzero(work <= (MAX_MARGIN_WORK // 10 if constraint.takes_masses else MAX_MARGIN_WORK))
         margins: list[float | None] = [None] * len(solved)
         unused = np.zeros(len(affordable))
-        import torch
-
-        chosen = Solution(torch.from_numpy(plans[affordable]), unused, unused, unused.astype(np.int64))
+        chosen = Solution(plans[affordable], unused, unused, unused.astype(np.int64))
         found = margin(costs[affordable], constraint, chosen, sizes=sizes[affordable])
         for b, value in zip(affordable.tolist(), found.tolist(), strict=True):
             margins[b] = value
         interruption_point()
         paths = path(costs, min(MAX_STEPS, int(sizes.min(axis=1).max())) or 1, sizes=sizes)
-        paths = type(paths)(*map(_np, paths))
         return [
             (
                 margins[b],
@@ -444,7 +439,3 @@ def default_maker(encoder: str, cost: str) -> Aligner | None:
     defaults = {(model, known.name): "word" if known == WORD_COST else "sentence" for model, known in THRESHOLDS}
     spans = defaults.get((encoder, cost))
     return None if spans is None else default_aligner(spans)
-
-
-def _np(x):
-    return x.numpy() if hasattr(x, "numpy") else x

@@ -11,9 +11,8 @@ from torch import Tensor
 
 from whymatch.matching.attention import THRESHOLD, Attention, Normaliser, active, attention, entmax15, sparsemax
 from whymatch.transport.constraints import Constraint, check_constraint, constraint_from_dict
-from whymatch.transport.entropic import Temperature
+from whymatch.transport.entropic import Temperature, sinkhorn
 from whymatch.transport.exact import solve
-from whymatch.transport.sinkhorn import sinkhorn
 
 NORMALISERS: dict[str, Normaliser] = {"softmax": torch.softmax, "sparsemax": sparsemax, "entmax15": entmax15}
 

@@ -60,7 +60,6 @@ def verify(alignment: "Alignment", aligner: "Aligner") -> Verification:
     # Where both rationales are equally long, the left text counts as the shorter: keep the part that each text had.
     turned = len(alignment.left) > len(alignment.right)
     plan = solve(np.ascontiguousarray(cost.T) if turned else cost, alignment.constraint).plan
-    plan = plan.numpy() if hasattr(plan, "numpy") else plan
     plan = plan.T if turned else plan
     again = {(kept[0][i], kept[1][j]) for i, j in np.argwhere(plan).tolist()}
     heaviest = float(plan.max())

@@ -1,47 +1,70 @@
-"""Tensors in, plans out: optimal transport under constraints that keep an alignment sparse."""
+"""Arrays in, plans out: optimal transport under constraints that keep an alignment sparse.
+
+Takes arrays of numpy and gives arrays of numpy, takes tensors of torch, on a CPU or a GPU, and gives tensors.
+"""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from whymatch.forking import loading
 
 if TYPE_CHECKING:
-    from whymatch.transport.augmented import augmented
     from whymatch.transport.batch import pad
-    from whymatch.transport.entropic import Temperature
-    from whymatch.transport.exact import solve
-    from whymatch.transport.margin import margin
-    from whymatch.transport.path import path
-    from whymatch.transport.sinkhorn import Entropic, sinkhorn
-    from whymatch.transport.solution import Solution, Status
+    from whymatch.transport.constraints import (
+        Balanced,
+        Constraint,
+        Exactly,
+        OneTo,
+        UpTo,
+        constraint_from_dict,
+        parse_constraint,
+    )
+    from whymatch.transport.entropic import Temperature, sinkhorn
+    from whymatch.transport.exact import margin, path, solve
+    from whymatch.transport.paper import Augmented, Decomposition, augmented, decompose, perturb
+    from whymatch.transport.solution import TOLERANCE, Entropic, OptimalPath, Solution, Status
 
-_HOMES = {
-    "Entropic": "sinkhorn",
-    "Solution": "solution",
-    "Status": "solution",
-    "Temperature": "entropic",
-    "augmented": "augmented",
-    "margin": "margin",
-    "pad": "batch",
-    "path": "path",
-    "sinkhorn": "sinkhorn",
-    "solve": "exact",
+HOMES = {
+    "constraints": "Balanced Constraint Exactly OneTo UpTo constraint_from_dict parse_constraint",
+    "exact": "margin path solve",
+    "entropic": "Temperature sinkhorn",
+    "solution": "TOLERANCE Entropic OptimalPath Solution Status",
+    "batch": "pad",
+    "paper": "Augmented Decomposition augmented decompose perturb",
 }
+"""Where each name lives: it is loaded when it is first used, so that a constraint loads no compiler."""
 
 __all__ = [
+    "TOLERANCE",
+    "Augmented",
+    "Balanced",
+    "Constraint",
+    "Decomposition",
     "Entropic",
+    "Exactly",
+    "OneTo",
+    "OptimalPath",
     "Solution",
     "Status",
     "Temperature",
+    "UpTo",
     "augmented",
+    "constraint_from_dict",
+    "decompose",
     "margin",
     "pad",
+    "parse_constraint",
     "path",
+    "perturb",
     "sinkhorn",
     "solve",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'whymatch.transport' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"whymatch.transport.{_HOMES[name]}"), name)
-    return value
+def __getattr__(name: str) -> object:
+    for home, names in HOMES.items():
+        if name in names.split():
+            with loading:
+                value = globals()[name] = getattr(import_module(f"whymatch.transport.{home}"), name)
+            return value
+    raise AttributeError(f"module 'whymatch.transport' has no attribute {name!r}")
