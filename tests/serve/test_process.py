@@ -52,8 +52,8 @@ def test_a_client_that_does_not_read_is_hung_up_on() -> None:
     """A server in this process, whose patience is a tenth of a second: a client asks for files and reads none."""
     program = """
 import socket, sys, threading, time
-from whymatch.serve import connections, running
-connections.SILENCE = 0.1
+from whymatch.serve import running
+running.MAX_SILENCE = 0.1
 async def app(scope, receive, send):
     if scope["type"] == "http":
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"90000000")]})
