@@ -129,9 +129,8 @@ def _word_pattern() -> "Pattern[str]":
     word = rf"{letter}(?:{letter}|[\u200c\u200d\u00ad])*"  # joiners and soft hyphens stand inside words
     # Two regional indicators are a flag. \X finds them too, but counts all those before, for each one anew.
     flag = r"\p{RI}{2}[\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]*"
-    return regex.compile(
-        rf"\p{{N}}+(?:[.,]\p{{N}}+)+|{word}(?:['’]{word})*|{flag}|(?!\s)\X"
-    )  # a mark after a blank stands alone
+    other = r"(?!\s)\X"  # \X alone would join a blank and a mark after it
+    return regex.compile(rf"\p{{N}}+(?:[.,]\p{{N}}+)+|{word}(?:['’]{word})*|{flag}|{other}")
 
 
 def whole(text: str) -> list[Span]:
