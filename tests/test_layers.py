@@ -86,7 +86,8 @@ ALIGNED = """
 import sys, numpy, whymatch as wm
 vectors = {"a b": [1.0, 0.0], "c": [0.0, 1.0], "a d": [0.9, 0.1]}
 why = wm.Aligner("line", wm.Precomputed(vectors)).align(["a b", "c"], ["a d", "c"], wm.Exactly(2))
-why.to_dict(), str(why), why.to_html(zoom=False), wm.solve(numpy.eye(3), wm.OneTo(1)), wm.transport.sinkhorn(numpy.eye(3), wm.OneTo(1))
+why.to_dict(), str(why), why.to_html(zoom=False)
+wm.solve(numpy.eye(3), wm.OneTo(1)), wm.transport.sinkhorn(numpy.eye(3), wm.OneTo(1))
 assert why.to_pharaoh() == "0-0 1-1"
 print(*sys.modules)
 """

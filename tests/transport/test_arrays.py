@@ -71,9 +71,8 @@ def test_both_kinds_give_the_same_numbers(
     assert same(plans[0].links, plans[1].links, cost.dtype)
     assert same(sinkhorn(cost, constraint, **of_numpy), sinkhorn(there, constraint, **of_torch), cost.dtype)
     assert same(path(cost, sizes=sizes), path(there, sizes=of_torch["sizes"]), cost.dtype)
-    margins = (margin(costs, constraint, plan, **options) for costs, plan, options in
-               ((cost, plans[0], of_numpy), (there, plans[1], of_torch)))  # fmt: skip
-    assert same(*margins, cost.dtype)
+    margins = margin(cost, constraint, plans[0], **of_numpy), margin(there, constraint, plans[1], **of_torch)
+    assert same(margins[0], margins[1], cost.dtype)
 
 
 CALLS: dict[str, Callable[[Any], Any]] = {

@@ -31,7 +31,7 @@ class TensorBatch(Batch):
     tensor: Tensor
     """The costs (batch, n, m) as they came."""
     host_sizes: np.ndarray | None = None
-    """The sizes, where they were not on the GPU from the start."""
+    """The sizes, where they did not come on a GPU."""
 
     double: ClassVar[torch.dtype] = torch.float64
 
@@ -55,8 +55,8 @@ class TensorBatch(Batch):
     def most_links(self) -> int:
         if self.on_host:
             return super().most_links
-        known = self.host_sizes
-        return min(self.costs.shape[1:]) if known is None else int(known.min(axis=1).max(initial=0))
+        room = min(self.costs.shape[1:])
+        return room if self.host_sizes is None else min(room, int(self.host_sizes.min(axis=1).max(initial=0)))
 
     def rounded(self, value: float) -> float:
         return torch.tensor(value, dtype=self.dtype).item()
@@ -98,6 +98,7 @@ def as_batch(cost: Tensor, sizes: Any = None) -> TensorBatch:
         sizes = whole_numbers(sizes)
         check_shape_of_sizes(tensor.shape, single, sizes.shape)
         sizes = (sizes[None] if single else sizes).contiguous()
+        host_sizes = None if sizes.is_cuda else to_array(sizes)
     elif sizes is not None:
         host_sizes = read_sizes(tensor.shape, single, sizes)
         sizes = torch.from_numpy(host_sizes).to(cost.device, non_blocking=True)
