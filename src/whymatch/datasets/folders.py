@@ -38,19 +38,20 @@ def _read_split(
 
 
 def read_pairs(folder: Path, split: str, splitter: Splitter) -> Iterator[Pair]:
-    """Rows with "left", "right" and, where there are any, "id", "label", "left_rationale" and "right_rationale".
+    """The pairs of a split, one per row."""
+    return read_records(folder, split, lambda row, name: read_pair(row, name, splitter))
 
-    A rationale is a list of [start, end] in characters.
+
+def read_pair(row: JsonObject, name: str, splitter: Splitter) -> Pair:
+    """A row with "left", "right" and, where there are any, "id", "label", "left_rationale" and "right_rationale".
+
+    A rationale is a list of [start, end] in characters. `name` is the id of a row that has none.
     """
-
-    def read(row: JsonObject, name: str) -> Pair:
-        check_names(row, ("id", "left", "right", "label", "left_rationale", "right_rationale"))
-        left, right = (document(row[side], splitter) for side in ("left", "right"))
-        marks = [_marked_spans(row.get(f"{side}_rationale"), text) for side, text in (("left", left), ("right", right))]
-        label = row.get("label")
-        return Pair(str(row.get("id", name)), left, right, None if label is None else str(label), *marks)
-
-    return read_records(folder, split, read)
+    check_names(row, ("id", "left", "right", "label", "left_rationale", "right_rationale"))
+    left, right = (document(row[side], splitter) for side in ("left", "right"))
+    marks = [_marked_spans(row.get(f"{side}_rationale"), text) for side, text in (("left", left), ("right", right))]
+    label = row.get("label")
+    return Pair(str(row.get("id", name)), left, right, None if label is None else str(label), *marks)
 
 
 def read_queries(folder: Path, split: str, splitter: Splitter) -> Iterator[Query]:
