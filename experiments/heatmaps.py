@@ -10,9 +10,8 @@ from whymatch.matching.attention import attention, count_active, entmax15, max_s
 from whymatch.matching.costs import cosine_distance
 from whymatch.show.terminal import table as as_table
 from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
-from whymatch.transport.entropic import Temperature
+from whymatch.transport.entropic import Temperature, sinkhorn
 from whymatch.transport.exact import solve
-from whymatch.transport.sinkhorn import sinkhorn
 
 
 def synthetic_cost(left: int = 30, right: int = 20, seed: int = 0) -> Tensor:

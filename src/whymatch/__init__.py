@@ -22,15 +22,12 @@ if TYPE_CHECKING:
     from whymatch.text.encoders.trainable import Projected
     from whymatch.text.spans import Span
     from whymatch.text.vectors import read_vectors
-    from whymatch.transport.augmented import augmented
     from whymatch.transport.batch import pad
     from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
-    from whymatch.transport.entropic import Temperature
-    from whymatch.transport.exact import solve
-    from whymatch.transport.margin import margin
-    from whymatch.transport.path import path
-    from whymatch.transport.sinkhorn import Entropic, sinkhorn
-    from whymatch.transport.solution import Path, Solution, Status
+    from whymatch.transport.entropic import Temperature, sinkhorn
+    from whymatch.transport.exact import margin, path, solve
+    from whymatch.transport.paper import augmented
+    from whymatch.transport.solution import Entropic, Solution, Status
 
 __version__ = "0.1.0"
 
@@ -62,14 +59,13 @@ HOMES = {
     "OneTo": "transport.constraints",
     "UpTo": "transport.constraints",
     "solve": "transport.exact",
-    "path": "transport.path",
-    "margin": "transport.margin",
+    "path": "transport.exact",
+    "margin": "transport.exact",
     "pad": "transport.batch",
-    "sinkhorn": "transport.sinkhorn",
+    "sinkhorn": "transport.entropic",
     "Temperature": "transport.entropic",
-    "Entropic": "transport.sinkhorn",
-    "augmented": "transport.augmented",
-    "Path": "transport.solution",
+    "Entropic": "transport.solution",
+    "augmented": "transport.paper",
     "Solution": "transport.solution",
     "Status": "transport.solution",
 }
@@ -90,7 +86,6 @@ __all__ = [
     "Index",
     "Link",
     "OneTo",
-    "Path",
     "Precomputed",
     "Projected",
     "Ranker",

@@ -23,10 +23,8 @@ from whymatch.text.encoders.precomputed import Precomputed
 from whymatch.text.spans import Splitter, splitter, words
 from whymatch.transport.batch import pad
 from whymatch.transport.constraints import Constraint, UpTo, check_constraint
-from whymatch.transport.exact import solve
-from whymatch.transport.margin import margin
-from whymatch.transport.path import path
-from whymatch.transport.solution import Path as Steps
+from whymatch.transport.exact import margin, path, solve
+from whymatch.transport.solution import OptimalPath as Steps
 from whymatch.transport.solution import Solution, Status
 
 Text: TypeAlias = str | Sequence[str] | Document

@@ -11,9 +11,8 @@ from torch.nn.functional import pad
 
 from whymatch.matching.attention import THRESHOLD, Attention, Normaliser, active, attention, entmax15, sparsemax
 from whymatch.transport.constraints import Constraint, check_constraint
-from whymatch.transport.entropic import Temperature
+from whymatch.transport.entropic import Temperature, sinkhorn
 from whymatch.transport.exact import solve
-from whymatch.transport.sinkhorn import sinkhorn
 from whymatch.transport.unrolled import unrolled
 
 SWEEPS = 20  # iterations at each epsilon of the unrolled rule
