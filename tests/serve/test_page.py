@@ -10,6 +10,7 @@ import pytest
 import whymatch as wm
 from tests.serve.serving import HACK, LEFT, RIGHT, Served, serving
 from tests.show.test_browser import WATCH, background, browser, scrolls_sideways, shown  # noqa: F401
+from whymatch.learning import Projected
 from whymatch.matching.alignment import Alignment
 
 if TYPE_CHECKING:
@@ -264,7 +265,7 @@ def test_a_server_with_a_token_asks_for_it(visit: Visit, tmp_path: Path) -> None
 
 
 def test_a_model_of_whole_texts_can_be_used(visit: Visit, tmp_path: Path) -> None:
-    black_box = wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(1), split="text")
+    black_box = wm.Ranker(wm.Aligner("text", Projected(wm.SentenceEncoder(), 384)), wm.Exactly(1))
     black_box.save_pretrained(tmp_path / "model")
     with serving(tmp_path, "--model", tmp_path / "model") as server:
         page = visit(url=server.url)

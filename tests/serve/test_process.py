@@ -204,8 +204,11 @@ def test_an_address_that_is_taken_is_named(served: Served) -> None:
 
 def test_an_index_of_another_model_stops_the_server(tmp_path: Path, minilm: Path) -> None:
     import whymatch as wm
+    from whymatch.learning import Projected
 
-    wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(1)).save_pretrained(tmp_path / "run")
+    wm.Ranker(wm.Aligner("sentence", Projected(wm.SentenceEncoder(), 384)), wm.Exactly(1)).save_pretrained(
+        tmp_path / "run"
+    )
     indexed(tmp_path / "index")
     command = [sys.executable, "-m", "whymatch", "serve", "--port", "0"]
     command += ["--model", str(tmp_path / "run"), "--index", str(tmp_path / "index")]

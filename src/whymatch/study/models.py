@@ -45,8 +45,7 @@ class Attending:
     dense: bool = True
 
     def links(self, pairs: Sequence[Texts]) -> list[list[At]]:
-        with torch.no_grad():
-            return [self._strongest(cost.double()) for cost in self.aligner.costs(pairs)]
+        return [self._strongest(torch.from_numpy(cost)) for cost in self.aligner.costs(pairs)]
 
     def _strongest(self, cost: torch.Tensor) -> list[At]:
         """Active pairs of spans, those of most weight first, and of these the cheapest: low temperatures make ties."""
@@ -66,8 +65,8 @@ def compared(name: str, spans: str) -> Compared:
     if Path(name).is_dir():
         model = from_pretrained(name)
         if isinstance(model.rule, Transport):
-            return Linking(name, model.split, model.aligner, model.rule.constraint)
-        return Attending(name, model.split, model.aligner, model.rule)
+            return Linking(name, str(model.aligner.spans), model.aligner, model.rule.constraint)
+        return Attending(name, str(model.aligner.spans), model.aligner, model.rule)
     kind, _, number = name.partition(":")
     if kind in NORMALISERS:
         try:
