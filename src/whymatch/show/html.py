@@ -94,7 +94,7 @@ def frame(picture: Mapping[str, Any]) -> str:
 def views(picture: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The links as asked for, and those of exactly k for every k of the path: left, right, cost and share."""
     asked = [[*link["at"], link["cost"], link["share"]] for link in picture["links"]]
-    zero = f"{picture['constraint'].get('below', picture['neutral']):g}"
+    zero = f"{picture['zero']:g}"
     name, proof = in_words(picture), picture["certificate"]["in_words"]
     shown = [{"name": name, "score": picture["score"], "zero": zero, "links": asked, "certificate": proof}]
     for step in picture["path"]:
