@@ -64,6 +64,14 @@ def no_full_collections() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_lines_of_progress() -> Iterator[None]:
+    """On a busy machine work takes long enough for lines of progress, which tests of other output do not expect."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("whymatch.cli.watching.SECONDS_BETWEEN_LINES", float("inf"))
+        yield
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Keeps the tests of a file in one process, so that what they share is made once; TOGETHER groups more files.
