@@ -27,7 +27,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 import whymatch as wm
-from whymatch.serve.limits import Limits
+from whymatch.serve.models import Limits
 from whymatch.show.terminal import table
 
 TEXT = """
@@ -204,7 +204,7 @@ def hostile_requests() -> dict[str, tuple[str, object, bool]]:
         "100 documents to rank": ("/rank", {"query": text(choose, 100, 2), "documents": sentences}, False),
         "a search for 500 sentences": (
             "/search",
-            {"query": text(choose, 500, 2), "top": 50, "constraint": "up-to:9999", "below": 2, "page": True},
+            {"query": text(choose, 500, 2), "top_k": 50, "constraint": "up-to:9999", "below": 2, "page": True},
             False,
         ),
         "a list of 500,000 numbers": ("/align", {"left": [1] * 330_000, "right": "b"}, False),
@@ -275,7 +275,7 @@ def bounds(people: int) -> None:
 
 def encode(aligner: wm.Aligner, pairs: Sequence[tuple[str, str]]) -> None:
     texts = [some for pair in pairs for some in pair]
-    aligner.encoder.encode(texts, [[wm.Span(*span) for span in aligner.split(some)] for some in texts])
+    aligner.encoder.encode(texts, [[wm.Span(*span) for span in aligner.splitter(some)] for some in texts])
 
 
 def timed(work: object, groups: Sequence[Sequence[tuple[str, str]]]) -> float:

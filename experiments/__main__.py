@@ -15,7 +15,7 @@ from experiments.speed import run_speed
 from experiments.statistics import keep_statistics
 from experiments.tables import read_table
 from experiments.tradeoff import draw_trade_off
-from whymatch.cli.watching import training
+from whymatch.cli.console import training_progress
 from whymatch.files import write_whole
 
 FOLDER, DOCS = Path("experiments"), Path("docs")  # of the clone, in which commands are run
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace, out: Path) -> None:
         case name:
             data, table = prepared(options), read_table(FOLDER / f"{name}.toml")
             rows = {"seeds": options.seeds, "only": options.rows, "again": options.again}
-            with training() as watch:
+            with training_progress() as watch:
                 done = run_table(table, data, RESULTS, **rows, watch=watch)
             say(f"{name}: {done} run{'s' * (done != 1)} measured{'' if done else '; --again measures anew'}")
     write_pages(FOLDER, DOCS)

@@ -145,7 +145,7 @@ def by_constraint(why: Alignment) -> dict[str, Any]:
 
 def by_attention(texts: tuple[Document, Document], aligner: Aligner) -> dict[str, Any]:
     """Attention in both directions, cut to its active pairs, strongest first."""
-    (cost,) = aligner.costs([texts])
+    cost = torch.from_numpy(aligner.costs([texts])[0])
     rule, sizes = Attend(TEMPERATURE), torch.tensor([[len(text) for text in texts]])
     active, weights = rule.active(cost[None], sizes)[0], rule.weights(cost[None], sizes)[0]
     links = sorted(with_weights(active, weights), key=lambda link: (-link[2], link))

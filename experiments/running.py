@@ -18,9 +18,9 @@ from experiments.tables import Job, Row, Table, agree, job
 from experiments.tradeoff import curve
 from whymatch.datasets.folders import read_split
 from whymatch.files import held, read_json
-from whymatch.learning.building import build
+from whymatch.learning.building import build, counts_words
+from whymatch.learning.caching import VectorCache
 from whymatch.learning.evaluate import choose_thresholds, evaluate
-from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings
 from whymatch.learning.train import Watch, train_one
@@ -28,7 +28,7 @@ from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend
 from whymatch.matching.saving import from_pretrained
-from whymatch.text.encoders.projected import Projected
+from whymatch.text.encoders.trainable import Projected
 
 
 def run_table(
@@ -47,7 +47,7 @@ def run_table(
     resumed from there. That folder keeps the vectors of frozen encoders, too.
     """
     watch = watch or Watch()
-    memory = Memory(results.parent / "runs" / "vectors")
+    memory = VectorCache(results.parent / "runs" / "vectors")
     commit()  # of the code that is loaded now, whatever is committed until a run ends
     done = 0
     for row, seed in wanted(table, seeds, only, watch):
@@ -95,7 +95,7 @@ def wanted(table: Table, seeds: int, only: str, watch: Watch) -> list[tuple[Row,
 
 
 def run_row(
-    row: Row, asked: Job, folder: Path, watch: Watch, memory: Memory, *, curved: bool = False
+    row: Row, asked: Job, folder: Path, watch: Watch, memory: VectorCache, *, curved: bool = False
 ) -> dict[str, Any]:
     """The validation score that chose the weights, the metrics on the test split, and with `curved` attention's curve.
 
@@ -110,8 +110,8 @@ def run_row(
     with held(folder):
         run = train_one(settings, folder, True, watch, Processes(), memory)
     model = from_pretrained(folder / "best")
-    if isinstance(model.encoder, Projected):
-        memory.share(model.encoder, settings)
+    if isinstance(model.aligner.encoder, Projected):
+        memory.share(model.aligner.encoder, settings.encoder.model)
     watch.line("measuring on the test split")
     measured = {"validation": run.validation, "results": evaluate(model, test)}
     if curved and isinstance(model, Classifier) and isinstance(model.rule, Attend):
@@ -120,7 +120,7 @@ def run_row(
     return measured
 
 
-def _after_first(asked: Job, folder: Path, watch: Watch, memory: Memory) -> Settings:
+def _after_first(asked: Job, folder: Path, watch: Watch, memory: VectorCache) -> Settings:
     """The settings with the models that other rows leave, which are trained here."""
     settings = asked.settings
     for part, first in asked.first.items():
@@ -133,16 +133,16 @@ def _after_first(asked: Job, folder: Path, watch: Watch, memory: Memory) -> Sett
     return settings
 
 
-def _untrained(settings: Settings, memory: Memory) -> Ranker | Classifier:
+def _untrained(settings: Settings, memory: VectorCache) -> Ranker | Classifier:
     """The model as it starts, with its thresholds chosen on validation."""
     torch.manual_seed(settings.schedule.seed)
     validation: Sequence[Any] = read_split(settings.data, "val", settings.task, settings.spans)
     counted: Sequence[Any] = (
-        read_split(settings.data, "train", settings.task, settings.spans) if settings.rarity or settings.shared else ()
+        read_split(settings.data, "train", settings.task, settings.spans) if counts_words(settings) else ()
     )
     model = build(settings, [*counted, *validation])
-    if isinstance(model.encoder, Projected):
-        memory.share(model.encoder, settings)
+    if isinstance(model.aligner.encoder, Projected):
+        memory.share(model.aligner.encoder, settings.encoder.model)
     if isinstance(model, Classifier):
         model.thresholds = choose_thresholds(model, validation)
     return model

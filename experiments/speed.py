@@ -15,14 +15,14 @@ from torch import Tensor
 
 from experiments.records import slug, write_run
 from whymatch.learning.losses import contrastive
-from whymatch.matching.model import Matcher
+from whymatch.matching.aligner import Aligner
+from whymatch.matching.matcher import Matcher
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.document import Document, joined
 from whymatch.text.encoders.precomputed import Precomputed
-from whymatch.text.encoders.projected import Projected
 from whymatch.text.encoders.recurrent import RecurrentEncoder
-from whymatch.text.encoders.trainable import TrainableEncoder
+from whymatch.text.encoders.trainable import Projected, TrainableEncoder
 from whymatch.text.vectors import WordVectors
 from whymatch.transport.constraints import Balanced, Exactly, OneTo, UpTo
 
@@ -93,7 +93,7 @@ def made_up(
 
 def word_vectors() -> WordVectors:
     chance = torch.Generator().manual_seed(0)
-    return WordVectors("random", {f"w{i}": i for i in range(WORDS)}, torch.randn(WORDS, WIDE, generator=chance))
+    return WordVectors("random", {f"w{i}": i for i in range(WORDS)}, torch.randn(WORDS, WIDE, generator=chance).numpy())
 
 
 def make_encoder(kind: str, batches: Sequence[Pairs]) -> TrainableEncoder:
@@ -107,7 +107,7 @@ def make_encoder(kind: str, batches: Sequence[Pairs]) -> TrainableEncoder:
 
 def ranking(encoder: TrainableEncoder, rule: Rule) -> tuple[Ranker, Loss]:
     """A ranker with the hinge between the first and the second of every two pairs."""
-    model = Ranker(encoder, rule).to(device())
+    model = Ranker(Aligner("sentence", encoder), rule).to(device())
 
     def loss(pairs: Pairs) -> Tensor:
         scores = model(pairs).score.view(-1, 2)

@@ -51,7 +51,7 @@ def pytest_configure() -> None:
         cost = torch.eye(2, dtype=kind)[None]
         for constraint in (whymatch.Balanced(), whymatch.OneTo(1), whymatch.UpTo(1), whymatch.Exactly(1)):
             whymatch.solve(cost, constraint)
-            whymatch.sinkhorn(cost, constraint)
+            whymatch.transport.sinkhorn(cost, constraint)
         whymatch.path(cost)
 
 
@@ -61,14 +61,6 @@ def no_full_collections() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         quick = SimpleNamespace(collect=lambda: 0, freeze=gc.freeze, unfreeze=gc.unfreeze)
         patch.setattr("whymatch.learning.fit.gc", quick)
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def no_lines_of_progress() -> Iterator[None]:
-    """On a busy machine work takes long enough for lines of progress, which tests of other output do not expect."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("whymatch.cli.watching.SECONDS_BETWEEN_LINES", float("inf"))
         yield
 
 

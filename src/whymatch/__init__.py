@@ -6,123 +6,87 @@ from typing import TYPE_CHECKING, Any
 from whymatch.forking import loading
 
 if TYPE_CHECKING:
+    from whymatch import cost, learning, transport
+    from whymatch.cost import Cost
     from whymatch.matching.aligner import Aligner
     from whymatch.matching.alignment import Alignment, Link
     from whymatch.matching.classifier import Classifier
-    from whymatch.matching.costs import Cost
     from whymatch.matching.ranker import Ranker
-    from whymatch.matching.reader import Reader
-    from whymatch.matching.rules import Attend, Transport
     from whymatch.search.index import Index
     from whymatch.text.document import Document
-    from whymatch.text.encoders.context import InContext
-    from whymatch.text.encoders.finetuned import FineTuned
     from whymatch.text.encoders.precomputed import Precomputed
-    from whymatch.text.encoders.projected import Projected
     from whymatch.text.encoders.recurrent import RecurrentEncoder
     from whymatch.text.encoders.sentence import SentenceEncoder
-    from whymatch.text.encoders.word import WordEncoder
     from whymatch.text.spans import Span
     from whymatch.text.vectors import read_vectors
-    from whymatch.transport.augmented import augmented
-    from whymatch.transport.batch import pad
     from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
-    from whymatch.transport.entropic import Temperature
-    from whymatch.transport.exact import solve
-    from whymatch.transport.margin import margin
-    from whymatch.transport.path import path
-    from whymatch.transport.sinkhorn import Entropic, sinkhorn
-    from whymatch.transport.solution import Path, Solution, Status
+    from whymatch.transport.exact import path, solve
 
 __version__ = "0.1.0"
 
 # Where the public names live. They load on first use, so that importing whymatch takes no time.
-HOMES = {
+_HOMES = {
     "Aligner": "matching.aligner",
     "Alignment": "matching.alignment",
-    "Link": "matching.alignment",
-    "Classifier": "matching.classifier",
-    "Ranker": "matching.ranker",
-    "Reader": "matching.reader",
-    "Index": "search.index",
-    "Projected": "text.encoders.projected",
-    "FineTuned": "text.encoders.finetuned",
-    "InContext": "text.encoders.context",
-    "Transport": "matching.rules",
-    "Attend": "matching.rules",
-    "Cost": "matching.costs",
-    "Document": "text.document",
-    "Span": "text.spans",
-    "SentenceEncoder": "text.encoders.sentence",
-    "WordEncoder": "text.encoders.word",
-    "RecurrentEncoder": "text.encoders.recurrent",
-    "read_vectors": "text.vectors",
-    "Precomputed": "text.encoders.precomputed",
     "Balanced": "transport.constraints",
+    "Classifier": "matching.classifier",
     "Constraint": "transport.constraints",
+    "Cost": "cost",
+    "Document": "text.document",
     "Exactly": "transport.constraints",
+    "Index": "search.index",
+    "Link": "matching.alignment",
     "OneTo": "transport.constraints",
+    "Precomputed": "text.encoders.precomputed",
+    "Ranker": "matching.ranker",
+    "RecurrentEncoder": "text.encoders.recurrent",
+    "SentenceEncoder": "text.encoders.sentence",
+    "Span": "text.spans",
     "UpTo": "transport.constraints",
+    "WordEncoder": "text.encoders.context",
+    "path": "transport.exact",
+    "read_vectors": "text.vectors",
     "solve": "transport.exact",
-    "path": "transport.path",
-    "margin": "transport.margin",
-    "pad": "transport.batch",
-    "sinkhorn": "transport.sinkhorn",
-    "Temperature": "transport.entropic",
-    "Entropic": "transport.sinkhorn",
-    "augmented": "transport.augmented",
-    "Path": "transport.solution",
-    "Solution": "transport.solution",
-    "Status": "transport.solution",
 }
+_PACKAGES = ("cost", "learning", "transport")  # what else users may need: cost terms, trainable parts, the solver
 
 __all__ = [
     "Aligner",
     "Alignment",
-    "Attend",
     "Balanced",
     "Classifier",
     "Constraint",
     "Cost",
     "Document",
-    "Entropic",
     "Exactly",
-    "FineTuned",
-    "InContext",
     "Index",
     "Link",
     "OneTo",
-    "Path",
     "Precomputed",
-    "Projected",
     "Ranker",
-    "Reader",
     "RecurrentEncoder",
     "SentenceEncoder",
-    "Solution",
     "Span",
-    "Status",
-    "Temperature",
-    "Transport",
     "UpTo",
     "WordEncoder",
-    "augmented",
-    "margin",
-    "pad",
+    "cost",
+    "learning",
     "path",
     "read_vectors",
-    "sinkhorn",
     "solve",
+    "transport",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in HOMES:
+    if name not in _HOMES and name not in _PACKAGES:
         raise AttributeError(f"module 'whymatch' has no attribute {name!r}")
     with loading:
-        value = globals()[name] = getattr(import_module(f"whymatch.{HOMES[name]}"), name)
+        if name in _PACKAGES:
+            return import_module(f"whymatch.{name}")
+        value = globals()[name] = getattr(import_module(f"whymatch.{_HOMES[name]}"), name)
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *HOMES])
+    return sorted([*globals(), *_HOMES, *_PACKAGES])

@@ -8,8 +8,9 @@ import pytest
 
 from tests.datasets.writing import corpus_folder, real, write, write_rows
 from whymatch.datasets.corpora import Text, collected, read_corpus, read_labelled
-from whymatch.datasets.folders import read_queries
+from whymatch.datasets.folders import read_split
 from whymatch.datasets.markup import html_text
+from whymatch.datasets.records import Query
 from whymatch.datasets.stackexchange import (
     convert_benchmark,
     dump_folders,
@@ -19,7 +20,6 @@ from whymatch.datasets.stackexchange import (
     read_duplicates,
     read_questions,
 )
-from whymatch.text.spans import lines
 
 NOTE = "<blockquote><p><strong>Possible Duplicate:</strong><br><a href='x'>Secret title</a></p></blockquote>"
 
@@ -145,12 +145,11 @@ def test_the_askubuntu_benchmark_keeps_its_splits_and_candidates(tmp_path: Path)
     assert [one.scores for one in read_candidates(folder / "dev.txt", texts)] == [(3.5, 2, 1), (2, 1)]
     out = tmp_path / "out"
     found = convert_benchmark(folder, 20, seed=0).run(out)
-    (train,) = read_queries(out, "train", lines)
-    assert train.relevant == (True, True, *[False] * 20)
-    (val,) = read_queries(out, "val", lines)
-    assert val.relevant == (True, False, False)
-    (test,) = read_queries(out, "test", lines)
-    assert test.relevant == (True, False)
+    expected = {"train": (True, True, *[False] * 20), "val": (True, False, False), "test": (True, False)}
+    for split, relevant in expected.items():
+        (query,) = read_split(out, split, "rank", "line")
+        assert isinstance(query, Query)
+        assert query.relevant == relevant
     assert found["left out"] == {"queries of val without a similar text among their candidates": 1}
     assert found["documents"] == 39
 

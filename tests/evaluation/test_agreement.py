@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whymatch.evaluation.agreement import Judged, agreement, best_threshold
-from whymatch.evaluation.rationales import f1, tokens_in
+from whymatch.evaluation.rationales import Judged, agreement, best_threshold, f1, tokens_in
 from whymatch.text.spans import Span, lines, words
 
 

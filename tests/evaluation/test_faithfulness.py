@@ -6,7 +6,8 @@ import pytest
 import torch
 
 import whymatch as wm
-from whymatch.evaluation.faithfulness import faithfulness
+from whymatch.evaluation.rationales import faithfulness
+from whymatch.learning import Projected, Transport
 from whymatch.text.document import Document, joined
 
 NAMES = [f"piece {number}" for number in range(12)]
@@ -15,7 +16,7 @@ VECTORS = wm.Precomputed(dict(zip(NAMES, torch.randn(12, 6, generator=torch.Gene
 
 def test_a_classifier_over_spans_encoded_alone_is_sufficient() -> None:
     torch.manual_seed(0)
-    model = wm.Classifier(wm.Projected(VECTORS, 6), wm.Transport(wm.Exactly(2)), ["no", "yes"], split="line")
+    model = wm.Classifier(wm.Aligner("line", Projected(VECTORS, 6)), Transport(wm.Exactly(2)), ["no", "yes"])
     pairs: list[tuple[Document, Document]] = [
         (joined(NAMES[:4]), joined(NAMES[4:9])),
         (joined(NAMES[5:8]), joined(NAMES[8:])),

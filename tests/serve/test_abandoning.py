@@ -14,10 +14,9 @@ from tests.serve.serving import until
 from whymatch.matching.aligner import Aligner
 from whymatch.serve.answering import answers
 from whymatch.serve.batching import Batcher
-from whymatch.serve.limits import Limits
-from whymatch.serve.models import Models
-from whymatch.serve.questions import Pairing, Question, pairing
-from whymatch.serve.requests import AlignRequest
+from whymatch.serve.models import Limits, Models
+from whymatch.serve.questions import Question, pairing
+from whymatch.serve.schemas import AlignRequest
 from whymatch.text.encoders import network as networks
 from whymatch.text.encoders.sentence import SentenceEncoder
 
@@ -49,15 +48,15 @@ class Desk:
         self.model = Watched(encoder.network.model)
         encoder.network = replace(encoder.network, model=self.model)
         aligner = Aligner("line", encoder, below=0.5)
-        self.models = Models({"line": aligner}, None, {}, Limits(round=ROUND))
+        self.models = Models({"line": aligner}, None, {}, Limits(round_tokens=ROUND))
         self.batcher: Batcher[Question, bytes] = Batcher(
-            partial(answers, self.models), most=8, budget=ROUND, waiting=10**6, slice_seconds=0
+            partial(answers, self.models), max_questions=8, max_size=ROUND, max_waiting=10**6, slice_seconds=0
         )
 
-    def question(self, left: str, right: str) -> Pairing:
+    def question(self, left: str, right: str) -> Question:
         return pairing(self.models, AlignRequest(left=left, right=right, spans="line"))
 
-    def ask(self, question: Pairing) -> "Future[bytes]":
+    def ask(self, question: Question) -> "Future[bytes]":
         return self.batcher.put(question, question.size)
 
     def finish(self) -> None:
@@ -66,7 +65,7 @@ class Desk:
         until(lambda: self.batcher.unanswered == 0)
         self.batcher.stop()
 
-    def alone(self, question: Pairing) -> tuple[dict[str, Any], int]:
+    def alone(self, question: Question) -> tuple[dict[str, Any], int]:
         """The answer to a question by itself, and how many batches that took."""
         before = self.model.batches
         (found,) = answers(self.models, [question])
@@ -77,7 +76,7 @@ class Desk:
 
 @pytest.fixture
 def desk(roberta: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    monkeypatch.setitem(networks.AT_ONCE, "cpu", 64)
+    monkeypatch.setitem(networks.MAX_TOKENS_PER_BATCH, "cpu", 64)
     return Desk(roberta)
 
 

@@ -18,7 +18,7 @@ class Desk:
     def __init__(self, **limits: int) -> None:
         self.open, self.busy = Event(), Event()
         self.rounds: list[list[int]] = []
-        limits = {"most": 8, "budget": 100, "waiting": 10**6} | limits
+        limits = {"max_questions": 8, "max_size": 100, "max_waiting": 10**6} | limits
         self.batcher: Batcher[int, int] = Batcher(self.answer, **limits, slice_seconds=0)
         self.batcher.start()
 
@@ -57,16 +57,16 @@ def test_what_waits_is_answered_in_one_round() -> None:
 
 
 def test_a_round_has_no_more_than_its_number_and_its_size() -> None:
-    desk = Desk(most=3)
+    desk = Desk(max_questions=3)
     asked(desk, range(1, 8))
     assert [len(some) for some in desk.rounds] == [1, 3, 3, 1]
-    desk = Desk(budget=20)
+    desk = Desk(max_size=20)
     asked(desk, range(1, 6), size=10)
     assert [len(some) for some in desk.rounds] == [1, 2, 2, 1]
 
 
 def test_a_question_that_is_larger_than_a_round_has_one_of_its_own() -> None:
-    desk = Desk(budget=20)
+    desk = Desk(max_size=20)
     assert asked(desk, [2, 3], size=50) == [4, 9]
     assert [len(some) for some in desk.rounds] == [1, 1, 1]
 
@@ -79,14 +79,14 @@ def test_a_bad_question_fails_alone() -> None:
 
 
 def test_the_thread_outlives_a_round_that_fails() -> None:
-    desk = Desk(most=1)
+    desk = Desk(max_questions=1)
     bad, good = asked(desk, [13, 5])
     assert isinstance(bad, RuntimeError)
     assert good == 25
 
 
 def test_a_large_question_is_overtaken_by_small_ones_but_not_for_ever() -> None:
-    desk = Desk(budget=10, most=4)
+    desk = Desk(max_size=10, max_questions=4)
 
     async def run() -> None:
         first = asyncio.ensure_future(desk.batcher.ask(0, 1))
@@ -105,7 +105,7 @@ def test_a_large_question_is_overtaken_by_small_ones_but_not_for_ever() -> None:
 
 
 def test_a_question_that_was_taken_back_is_not_answered() -> None:
-    desk = Desk(most=1)
+    desk = Desk(max_questions=1)
 
     async def run() -> None:
         first = asyncio.ensure_future(desk.batcher.ask(0, 1))
@@ -133,7 +133,7 @@ def test_a_round_that_everybody_left_ends_at_its_next_interruption_point() -> No
             sleep(0.001)
         return [*questions]
 
-    batcher: Batcher[int, int] = Batcher(answer, most=8, budget=100, waiting=100)
+    batcher: Batcher[int, int] = Batcher(answer, max_questions=8, max_size=100, max_waiting=100)
     batcher.start()
 
     async def run() -> None:
@@ -148,7 +148,7 @@ def test_a_round_that_everybody_left_ends_at_its_next_interruption_point() -> No
 
 
 def test_large_questions_that_wait_do_not_keep_small_ones_out() -> None:
-    desk = Desk(budget=10, waiting=25)
+    desk = Desk(max_size=10, max_waiting=25)
     first = desk.batcher.put(0, 1)
     desk.busy.wait()
     large, small = desk.batcher.put(20, 20), [desk.batcher.put(number, 10) for number in (2, 3)]
@@ -161,7 +161,7 @@ def test_large_questions_that_wait_do_not_keep_small_ones_out() -> None:
 
 
 def test_questions_that_were_taken_back_take_no_room() -> None:
-    desk = Desk(waiting=25)
+    desk = Desk(max_waiting=25)
     first = desk.batcher.put(0, 1)
     desk.busy.wait()
     for _ in range(10):
@@ -174,7 +174,7 @@ def test_questions_that_were_taken_back_take_no_room() -> None:
 
 
 def test_too_much_is_refused_at_once() -> None:
-    desk = Desk(waiting=25)
+    desk = Desk(max_waiting=25)
     *found, refused = asked(desk, [1, 2, 3], size=10)
     assert found == [1, 4]
     assert isinstance(refused, Problem)

@@ -41,7 +41,6 @@ FIELDS = [
     "below",
     "spans",
     "clip",
-    "top",
     "top_k",
     "page",
 ]

@@ -10,6 +10,7 @@ import pytest
 import whymatch as wm
 from tests.serve.serving import HACK, LEFT, RIGHT, Served, serving
 from tests.show.test_browser import WATCH, background, browser, scrolls_sideways, shown  # noqa: F401
+from whymatch.learning import Projected
 from whymatch.matching.alignment import Alignment
 
 if TYPE_CHECKING:
@@ -254,7 +255,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(visit: Visit, scheme: str) 
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server with a token, a model of whole texts, and no index."""
     folder = tmp_path_factory.mktemp("guarded")
-    black_box = wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(1), split="text")
+    black_box = wm.Ranker(wm.Aligner("text", Projected(wm.SentenceEncoder(), 384)), wm.Exactly(1))
     black_box.save_pretrained(folder / "model")
     with serving(folder, "--model", folder / "model", WHYMATCH_TOKEN=TOKEN) as server:
         yield server

@@ -53,8 +53,8 @@ def test_a_client_that_does_not_read_is_hung_up_on() -> None:
     """A server in this process, whose patience is a tenth of a second: a client asks for files and reads none."""
     program = """
 import socket, sys, threading, time
-from whymatch.serve import connections, running
-connections.SILENCE = 0.1
+from whymatch.serve import running
+running.MAX_SILENCE = 0.1
 async def app(scope, receive, send):
     if scope["type"] == "http":
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"90000000")]})
@@ -208,8 +208,11 @@ def test_an_index_of_another_model_stops_the_server(
     tmp_path: Path, minilm: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import whymatch as wm
+    from whymatch.learning import Projected
 
-    wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(1)).save_pretrained(tmp_path / "run")
+    wm.Ranker(wm.Aligner("sentence", Projected(wm.SentenceEncoder(), 384)), wm.Exactly(1)).save_pretrained(
+        tmp_path / "run"
+    )
     indexed(tmp_path / "index")
     assert main(["serve", "--port", "0", "--model", str(tmp_path / "run"), "--index", str(tmp_path / "index")]) == 2
     printed = capsys.readouterr().err

@@ -10,9 +10,10 @@ import pytest
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from whymatch.serve.problems import MEDIA, add_problems
+from whymatch.serve.monitoring import Answered
+from whymatch.serve.problems import MEDIA_TYPE, add_problems
 from whymatch.serve.running import hosts_for, token_for
-from whymatch.serve.safety import HEADERS, LOOPBACK, Answered, Guarded, Rules
+from whymatch.serve.safety import HEADERS, LOOPBACK, Guarded, Rules
 
 TOKEN = "a-token-of-some-length"
 
@@ -70,7 +71,7 @@ class Client:
 
 def problem(response: Any) -> dict[str, Any]:
     """The problem that a response is, with all that RFC 9457 wants."""
-    assert response.headers["content-type"] == MEDIA
+    assert response.headers["content-type"] == MEDIA_TYPE
     found = response.json()
     assert found["status"] == response.status_code
     assert {"type", "title", "detail"} <= found.keys()
@@ -122,7 +123,7 @@ def test_large_bodies_are_refused_with_and_without_a_length(size: int, chunked: 
             yield b"x"
 
     content = parts() if chunked else b"x" * size
-    assert problem(Client(Rules(most_bytes=100)).post(json=None, content=content))["status"] == 413
+    assert problem(Client(Rules(max_bytes=100)).post(json=None, content=content))["status"] == 413
 
 
 def test_a_body_that_does_not_end_is_given_up() -> None:
@@ -136,7 +137,7 @@ def test_a_body_that_does_not_end_is_given_up() -> None:
 
 
 def test_work_beyond_the_limit_is_refused_and_work_below_is_not() -> None:
-    client = Client(Rules(most_requests=3, seconds=1))
+    client = Client(Rules(max_requests=3, seconds=1))
     slow = ("POST", "/wait", {"json": {"word": "slow"}})
     *found, last = client.ask(slow, slow, slow, slow, ("GET", "/health", {}))
     assert last.status_code == 200

@@ -11,11 +11,12 @@ from starlette.testclient import TestClient
 import whymatch as wm
 from tests.serve.serving import CORPUS, LEFT, RIGHT, until
 from tests.serve.test_safety import problem
+from whymatch.learning import Projected
 from whymatch.matching.alignment import Alignment
 from whymatch.serve.app import create
-from whymatch.serve.limits import Limits
+from whymatch.serve.models import Limits
 
-LIMITS = Limits(characters=3000, tokens=1000, spans=20, matrix=150, matrices=500, pairs=40, documents=5, top=2)
+LIMITS = Limits(characters=3000, tokens=1000, spans=20, matrix=150, matrices=500, pairs=40, documents=5, results=2)
 
 
 @pytest.fixture(scope="module")
@@ -136,17 +137,17 @@ def test_ranks_are_those_of_the_scores(client: TestClient, library: wm.Aligner) 
 
 
 def test_a_search_finds_what_the_index_finds(client: TestClient, index: Path) -> None:
-    found = answered(client.post("/search", json={"query": LEFT, "top": 2}))
+    found = answered(client.post("/search", json={"query": LEFT, "top_k": 2}))
     expected = wm.Index.open(index).search(LEFT, top_k=2)
     assert [hit["id"] for hit in found["hits"]] == [hit.id for hit in expected]
     assert [hit["score"] for hit in found["hits"]] == pytest.approx([hit.score for hit in expected], abs=1e-5)
-    alone = answered(client.post("/search", json={"query": LEFT, "top": 2, "constraint": "up-to:1"}))
+    alone = answered(client.post("/search", json={"query": LEFT, "top_k": 2, "constraint": "up-to:1"}))
     assert alone["hits"][0]["alignment"]["constraint"] == {"name": "UpTo", "k": 1, "below": 0.55}
 
 
 def test_what_was_written_after_the_start_is_found(client: TestClient, index: Path) -> None:
     wm.Index.open(index).add({"late": "A zebra crossed the motorway at midnight."})
-    asked = {"query": "At midnight a zebra walked over the motorway.", "top": 1}
+    asked = {"query": "At midnight a zebra walked over the motorway.", "top_k": 1}
     until(lambda: answered(client.post("/search", json=asked))["hits"][0]["id"] == "late")
     wm.Index.open(index).delete(["late"])
 
@@ -166,7 +167,7 @@ def test_the_page_of_an_answer_is_the_export(client: TestClient, library: wm.Ali
         ("/align", {"left": ["."] * 1001, "right": "A", "spans": "word"}, 413, "tokens"),
         ("/align/batch", {"pairs": [{"left": "." * n, "right": "!"} for n in (300, 301, 401)]}, 413, "1,003 tokens"),
         ("/rank", {"query": "A", "documents": ["." * 500, "!" * 501]}, 413, "1,002 tokens"),
-        ("/search", {"query": "." * 1001, "top": 1}, 413, "1,001 tokens"),
+        ("/search", {"query": "." * 1001, "top_k": 1}, 413, "1,001 tokens"),
         ("/align", {"left": "One. " * 21, "right": "Two."}, 422, "21 spans"),
         ("/align", {"left": "One. " * 20, "right": "Two. " * 8}, 422, "20 × 8 pairs of spans"),
         ("/align", {"left": " \n", "right": "Two."}, 422, "empty"),
@@ -186,8 +187,8 @@ def test_the_page_of_an_answer_is_the_export(client: TestClient, library: wm.Ali
         ("/rank", {"query": "A", "documents": ["B"] * 6}, 413, "6 documents"),
         ("/rank", {"query": "A", "documents": ["B", ""]}, 422, "empty"),
         ("/rank", {"query": "One. " * 20, "documents": ["Two. " * 6] * 5}, 422, "600 pairs of spans"),
-        ("/search", {"query": "A", "top": 3}, 422, "top = 3"),
-        ("/search", {"query": "", "top": 1}, 422, "empty"),
+        ("/search", {"query": "A", "top_k": 3}, 422, "top_k = 3"),
+        ("/search", {"query": "", "top_k": 1}, 422, "empty"),
     ],
 )
 def test_what_is_too_much_or_makes_no_sense_is_refused(
@@ -249,7 +250,7 @@ def test_without_an_index_there_is_nothing_to_search(minilm: Path) -> None:
 
 
 def test_a_trained_ranker_ranks_and_aligns(minilm: Path, tmp_path: Path) -> None:
-    ranker = wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(1))
+    ranker = wm.Ranker(wm.Aligner("sentence", Projected(wm.SentenceEncoder(), 384)), wm.Exactly(1))
     ranker.save_pretrained(tmp_path)
     documents = [*CORPUS.values()]
     with TestClient(create(tmp_path), base_url="http://localhost") as client:

@@ -10,6 +10,7 @@ import torch
 import whymatch as wm
 from tests.study.studies import study, written
 from whymatch.cli import main
+from whymatch.learning import Projected
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.rules import Attend
 from whymatch.study.creating import create, draw, read_pairs
@@ -39,7 +40,7 @@ def test_transport_shows_the_optimal_links_and_attention_its_heaviest(example: S
     for number, pair in enumerate(example.pairs):
         texts = (pair.left, pair.right)
         assert {*found[number, 0]} == {link.at for link in aligner.align(*texts, wm.Exactly(2)).links}
-        (cost,) = aligner.costs([texts])
+        cost = torch.from_numpy(aligner.costs([texts])[0])
         rule = Attend(0.01)
         weights = rule.weights(cost[None], torch.tensor([[*cost.shape]]))[0]
         shown = {*found[number, 1]}
@@ -67,9 +68,11 @@ def test_a_number_of_links_can_be_asked_for(minilm: Path) -> None:
 
 
 def test_trained_models_are_compared_by_their_own_rule(minilm: Path, tmp_path: Path) -> None:
-    encoder = wm.Projected(wm.SentenceEncoder(), 384, learned=False)
-    wm.Classifier(encoder, wm.Exactly(2), ["no", "yes"]).save_pretrained(tmp_path / "transport" / "model")
-    wm.Ranker(encoder, wm.Attend(0.01)).save_pretrained(tmp_path / "attention" / "model")
+    encoder = Projected(wm.SentenceEncoder(), 384, learned=False)
+    wm.Classifier(wm.Aligner("sentence", encoder), wm.Exactly(2), ["no", "yes"]).save_pretrained(
+        tmp_path / "transport" / "model"
+    )
+    wm.Ranker(wm.Aligner("sentence", encoder), Attend(0.01)).save_pretrained(tmp_path / "attention" / "model")
     pairs = read_pairs(EXAMPLE, "sentence")
     models = [compared(str(tmp_path / name), "sentence") for name in ("transport", "attention")]
     untrained = [compared(name, "sentence") for name in NAMES[:2]]

@@ -118,9 +118,9 @@ def test_a_classifier_learns_from_what_people_accepted(
     (tmp_path / "run.toml").write_text(f"""
         task = "classify"
         data = "{tmp_path / "data"}"
-        refine = 8
+        cost = [{{refined = 8}}]
         [encoder]
-        map = false
+        kind = "frozen"
         [rule]
         constraint = "exactly:1"
         [loss]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from whymatch import Constraint, Path, Solution, path, sinkhorn, solve
+from whymatch import Constraint, Solution, path, sinkhorn, solve
 from whymatch.transport.kernels import gpu
-from whymatch.transport.sinkhorn import Entropic
+from whymatch.transport.solution import Entropic, OptimalPath
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -60,7 +60,7 @@ def solve_there(cost: torch.Tensor, constraint: Constraint, **options: Any) -> S
         return back(solve(cost.to(DEVICE), constraint, **moved(options)))
 
 
-def path_there(cost: torch.Tensor, max_k: int | None = None, **options: Any) -> Path:
+def path_there(cost: torch.Tensor, max_k: int | None = None, **options: Any) -> OptimalPath:
     with kernels():
         return back(path(cost.to(DEVICE), max_k, **moved(options)))
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whymatch import Balanced, Temperature, margin, sinkhorn, solve
-from whymatch.transport.birkhoff import decompose, perturb
+from whymatch.transport.paper import decompose, perturb
 
 
 def mixture(n: int, count: int, seed: int) -> torch.Tensor:

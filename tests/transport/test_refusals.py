@@ -116,11 +116,11 @@ def test_masses_that_are_no_masses_are_invalid(masses: tuple[torch.Tensor, torch
     [
         (lambda: solve(torch.rand(3), Exactly(1)), ValueError, "one matrix"),
         (lambda: solve(torch.ones(2, 2, dtype=torch.complex64), Exactly(1)), TypeError, "real numbers"),
-        (lambda: solve([torch.rand(2, 2), torch.rand(1, 2)], Exactly(1)), TypeError, "pad"),  # type: ignore[arg-type]
+        (lambda: solve([torch.rand(2, 2), torch.rand(1, 2)], Exactly(1)), TypeError, "pad"),
         (lambda: solve(torch.rand(2, 2), 2), TypeError, "A constraint is"),  # type: ignore[arg-type]
         (lambda: solve(torch.rand(2, 2), Exactly), TypeError, "A constraint is"),  # type: ignore[arg-type]
         (lambda: solve(torch.rand(2, 2), Balanced(), mass=torch.ones(2)), TypeError, "pair"),  # type: ignore[arg-type]
-        (lambda: solve(torch.rand(2, 2), Balanced(), mass=(torch.ones(2), None)), TypeError, "right mass"),  # type: ignore[arg-type]
+        (lambda: solve(torch.rand(2, 2), Balanced(), mass=(torch.ones(2), None)), TypeError, "right mass"),
         (lambda: margin(torch.rand(2, 2), Exactly(1), solve(torch.rand(3, 3), Exactly(1))), ValueError, "other costs"),
         (lambda: UpTo(1, below="x"), TypeError, "number"),  # type: ignore[arg-type]
         (lambda: solve(torch.rand(2, 2, 2), Exactly(1), sizes=torch.tensor([[3, 1], [1, 1]])), ValueError, "sizes"),
@@ -141,7 +141,7 @@ def test_masses_that_are_no_masses_are_invalid(masses: tuple[torch.Tensor, torch
         (lambda: UpTo(1, below=torch.ones(2)), TypeError, "number"),  # type: ignore[arg-type]
         (lambda: Exactly(10**5000), ValueError, "bits"),
         (lambda: Temperature(10**400), ValueError, "positive"),
-        (lambda: Temperature("warm"), TypeError, "number"),  # type: ignore[arg-type]
+        (lambda: Temperature("warm"), TypeError, "number"),
     ],
 )
 def test_an_argument_that_makes_no_sense_is_refused(call: Any, error: type[Exception], words: str) -> None:
@@ -159,7 +159,7 @@ def test_what_other_libraries_call_numbers_is_welcome() -> None:
 
 def test_masses_keep_the_precision_they_came_in() -> None:
     cost = torch.tensor([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]]).double()
-    plan = solve(cost, Balanced(), mass=([0.2, 0.3, 0.5], [0.5, 0.5])).plan  # type: ignore[arg-type]
+    plan = solve(cost, Balanced(), mass=([0.2, 0.3, 0.5], [0.5, 0.5])).plan
     assert (plan > 0).sum() == 3
 
 

@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from whymatch import Balanced, Constraint, Exactly, OneTo, UpTo, path, sinkhorn, solve
-from whymatch.transport.kernels.threads import spread
+from whymatch.transport.kernels.cpu.launch import spread
 
 FOUR: list[Constraint] = [Balanced(), OneTo(1), UpTo(1), Exactly(3)]
 COST = torch.randn(64, 40, 40, generator=torch.Generator().manual_seed(0))

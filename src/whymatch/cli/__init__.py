@@ -8,7 +8,7 @@ from errno import ENOSPC
 from whymatch import __doc__ as question
 from whymatch import __version__
 from whymatch.cli import align, data, duplicates, evaluate, index, score, search, serve, study, train
-from whymatch.cli.complaints import complain, discard_output
+from whymatch.cli.console import complain, discard_output
 
 VERBS = (align, index, search, duplicates, serve, score, data, train, evaluate, study)
 EXTRAS = ("lancedb", "ray", "fastapi", "uvicorn", "prometheus_client")

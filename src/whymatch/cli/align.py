@@ -9,9 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from whymatch.cli.complaints import complain
-from whymatch.cli.reading import read_text, standard_input
-from whymatch.cli.watching import bar, watched
+from whymatch.cli.console import complain, is_watched, progress_bar, read_text, standard_input
 from whymatch.reading import MEGABYTE, json_lines, opened
 from whymatch.text.spans import is_blank
 
@@ -94,7 +92,7 @@ def texts(settings: argparse.Namespace) -> tuple[str, str]:
         raise ValueError("Standard input can be one of the two texts, not both.")
     found = []
     for name, source in (("LEFT", settings.left), ("RIGHT", settings.right)):
-        text = source if settings.text else read_text(source, most=settings.max_mb, encoding=settings.encoding)
+        text = source if settings.text else read_text(source, max_mb=settings.max_mb, encoding=settings.encoding)
         if is_blank(text):
             raise ValueError(f"{name} is empty: there is nothing to align.")
         found.append(text)
@@ -104,18 +102,16 @@ def texts(settings: argparse.Namespace) -> tuple[str, str]:
 def build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
     """The aligner and the constraint that the settings describe; the constraint is read first, since it is quick."""
     constraint = parse(settings.constraint, settings.below)
-    from whymatch.matching.costs import COSTS
+    from whymatch.cost import named_cost
     from whymatch.text.spans import splitter
 
     splitter(settings.spans)
-    if settings.cost is not None and settings.cost not in COSTS:
-        raise ValueError(f"Costs are {', '.join(COSTS)}, got {settings.cost!r}.")
+    cost = named_cost(settings.cost) if settings.cost else None
     if settings.layer is not None and settings.spans != "word":
         raise ValueError("--layer goes with --spans word: other spans are encoded by the whole model.")
     from whymatch.matching.aligner import Aligner, encoder_for
 
     encoder = encoder_for(settings.spans, settings.encoder, layer=settings.layer, download=settings.download)
-    cost = COSTS[settings.cost] if settings.cost else None
     aligner = Aligner(settings.spans, encoder, cost, below=settings.below, limit=settings.limit)
     return aligner, constraint
 
@@ -191,14 +187,14 @@ def is_text(value: object) -> bool:
 
 def progress(rows: Iterator[Any], path: Path) -> Iterator[Any]:
     """The rows, with a progress bar if a person is watching and the answers go elsewhere."""
-    if sys.stdout.isatty() or not watched():
+    if sys.stdout.isatty() or not is_watched():
         yield from rows
         return
     lines = 0
     if path.is_file():
         with path.open("rb") as file:
             lines = sum(1 for _ in file)
-    with bar("aligning", lines or None) as update:
+    with progress_bar("aligning", lines or None) as update:
         for number, row in enumerate(rows, start=1):
             yield row
             update(number)

@@ -1,4 +1,4 @@
-"""`whymatch data`: official files of a data set into our layout, and where to find them."""
+"""`whymatch data`: converts official files of a data set into our layout, and says where to find them."""
 
 import argparse
 from pathlib import Path
@@ -22,7 +22,7 @@ def add_to(verbs: Any) -> None:
     preparing.add_argument("--seed", type=int, default=0, help="of splits and negatives (default: 0)")
     preparing.add_argument("--hard", action="store_true", help="ranking: negatives by BM25, not random ones")
     preparing.add_argument(
-        "--negatives", type=int, metavar="N", help="ranking: documents a query (default: the paper's)"
+        "--negatives", type=int, metavar="N", help="ranking: dissimilar documents per query (default: the paper's)"
     )
     preparing.add_argument(
         "--annotation",
@@ -48,20 +48,18 @@ def run_list(settings: argparse.Namespace) -> None:
 
 
 def run_prepare(settings: argparse.Namespace) -> None:
-    """Prepares and prints the statistics beside the paper's."""
-    from whymatch.cli.watching import bar
+    """Prepares a data set, and prints its statistics beside the published ones."""
+    from whymatch.cli.console import progress_bar
     from whymatch.datasets.conversion import statistics_table
     from whymatch.datasets.prepare import Choices, prepare
     from whymatch.show.terminal import table
 
     name, out = settings.name, settings.out
     choices = Choices(settings.seed, settings.hard, settings.negatives, settings.annotation, settings.query)
-    with bar("reading", None) as update:
+    with progress_bar("reading", None) as update:
         statistics = prepare(
             name, settings.sources, out, choices, lambda done, split: update(done, description=f"{split}: {done:,}")
         )
     print(table([name, "here", "official" if name in OFFICIAL else "paper"], statistics_table(name, statistics)))
-    if out is not None and (out / "train.jsonl").is_file():
+    if out is not None:
         print(f"\nIn our layout: {out}")
-    elif out is not None:
-        print(f"\nStatistics: {out}. The data stay in ERASER's layout: train on {settings.sources[0]} itself.")

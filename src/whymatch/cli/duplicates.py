@@ -22,13 +22,13 @@ def add_to(verbs: Any) -> None:
 
 def run(settings: argparse.Namespace) -> None:
     """Prints each pair when it is found."""
+    from whymatch.cli.console import progress_bar
     from whymatch.cli.index import open_index
-    from whymatch.cli.watching import bar
     from whymatch.search.duplicates import duplicates
     from whymatch.show.words import plain
 
     index = open_index(settings, alone=True)
-    with bar("comparing", len(index)) as progress:
+    with progress_bar("comparing", len(index)) as progress:
         for pair in duplicates(
             index, below=settings.below, least=settings.least, neighbours=settings.neighbours, progress=progress
         ):

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from whymatch.cli.complaints import complain
+from whymatch.cli.console import complain
 
 
 def add_to(verbs: Any) -> None:
@@ -23,7 +23,7 @@ def add_to(verbs: Any) -> None:
 
 def run(settings: argparse.Namespace) -> None:
     """Evaluates and prints; the card in the model's folder says the same."""
-    from whymatch.cli.watching import bar
+    from whymatch.cli.console import progress_bar
     from whymatch.datasets.folders import read_split
     from whymatch.learning.card import rows, write_card
     from whymatch.learning.evaluate import evaluate
@@ -37,7 +37,7 @@ def run(settings: argparse.Namespace) -> None:
     model = from_pretrained(folder)
     task: Literal["rank", "classify"] = "rank" if isinstance(model, Ranker) else "classify"
     records = read_split(settings.data, settings.split, task, model.split)
-    with bar("evaluating", len(records)) as progress:
+    with progress_bar("evaluating", len(records)) as progress:
         found = evaluate(model, records, deletions=settings.deletions, progress=progress)
     if settings.json:
         print(json.dumps(found))

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whymatch.cli.complaints import complain
+from whymatch.cli.console import complain
 
 if TYPE_CHECKING:
     from whymatch.matching.aligner import Aligner
@@ -62,11 +62,11 @@ def run(settings: argparse.Namespace) -> int:
 
 
 def _build_here(settings: argparse.Namespace, index: "Index", corpus: "CorpusFiles") -> "BuildReport":
-    from whymatch.cli.watching import bar
+    from whymatch.cli.console import progress_bar
     from whymatch.search.building import build
 
     size = corpus.size
-    with bar("indexing", size, "speed") as update:
+    with progress_bar("indexing", size, "speed") as update:
 
         def show(bytes_read: int, report: "BuildReport") -> None:
             update(bytes_read, speed=f"{report.rate:.1f} documents/s")
@@ -79,10 +79,10 @@ def _build_here(settings: argparse.Namespace, index: "Index", corpus: "CorpusFil
 
 
 def _build_on_ray(settings: argparse.Namespace, index: "Index", corpus: "CorpusFiles") -> "BuildReport":
-    from whymatch.cli.watching import bar
+    from whymatch.cli.console import progress_bar
     from whymatch.search.building import build_on_ray
 
-    with bar("indexing", None, "speed") as update:
+    with progress_bar("indexing", None, "speed") as update:
 
         def show(done: int, total: int, report: "BuildReport") -> None:
             update(done, total=total, speed=f"{done / max(report.seconds, 1e-9):.1f} documents/s")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from whymatch.cli.align import parse
-from whymatch.cli.complaints import complain
+from whymatch.cli.console import complain
 from whymatch.cli.index import load_matcher
 
 
@@ -26,7 +26,7 @@ def add_to(verbs: Any) -> None:
 
 def run(settings: argparse.Namespace) -> int:
     """Scores, and returns the exit status: 2 where pairs could not be aligned."""
-    from whymatch.cli.watching import bar
+    from whymatch.cli.console import progress_bar
     from whymatch.search.encoding import aligner_of
     from whymatch.search.pairs import PairFiles, score_on_ray
 
@@ -35,9 +35,9 @@ def run(settings: argparse.Namespace) -> int:
     constraint = parse(settings.constraint, settings.below)
     made = partial(load_matcher, settings.model, alone=True)
     if constraint is not None and constraint.thresholded and settings.below is None:
-        constraint = constraint.resolved(aligner_of(made()).default().below)
+        constraint = constraint.resolved(aligner_of(made()).below)
     rows = bad = 0
-    with bar("scoring", None) as update:
+    with progress_bar("scoring", None) as update:
         for done, total in score_on_ray(pairs, settings.out, made, constraint, settings.ray):
             rows, bad = rows + done.rows, bad + len(done.complaints)
             for complaint in done.complaints:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whymatch.cli.align import parse
-from whymatch.cli.complaints import complain
-from whymatch.cli.reading import read_text
+from whymatch.cli.console import complain, read_text
 from whymatch.files import write_whole
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def run(settings: argparse.Namespace) -> int:
     thresholded = constraint is not None and constraint.thresholded
     index = open_index(settings, alone=thresholded)  # thresholds are known for sentences alone
     if constraint is not None and thresholded and settings.below is None:
-        constraint = constraint.resolved(index.aligner.default().below)
+        constraint = constraint.resolved(index.aligner.below)
     bad, trec_lines = 0, []
     for place, query_id, text in _queries(settings):
         try:
@@ -76,7 +75,7 @@ def run(settings: argparse.Namespace) -> int:
 def _queries(settings: argparse.Namespace) -> Iterator[tuple[object, str, str | ValueError]]:
     """The place, the id and the text of each query, or what is wrong with it."""
     if settings.queries is None:
-        text = read_text("-", most=5, encoding="utf-8") if settings.query == "-" else settings.query
+        text = read_text("-", max_mb=5, encoding="utf-8") if settings.query == "-" else settings.query
         yield "the query", "1", text
         return
     from whymatch.search.corpus import CorpusFiles

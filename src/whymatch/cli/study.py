@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from whymatch.cli.addresses import add_address, who
+from whymatch.cli.serve import add_address, admission
 from whymatch.files import check_new, write_whole
 
 PORT = 8010
@@ -92,7 +92,7 @@ def run_serve(settings: argparse.Namespace) -> None:
     from whymatch.study.folder import open_study
 
     study, answers = open_study(settings.study)
-    run(guarded(study, answers, **who(settings)), settings.host, settings.port, announce)
+    run(guarded(study, answers, **admission(settings)), settings.host, settings.port, announce)
 
 
 def announce(url: str) -> None:

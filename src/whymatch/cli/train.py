@@ -18,13 +18,13 @@ def add_to(verbs: Any) -> None:
 
 def run(settings: argparse.Namespace) -> None:
     """Trains, and says where the model is."""
-    from whymatch.cli.watching import training
+    from whymatch.cli.console import training_progress
     from whymatch.learning.settings import read_settings
     from whymatch.learning.train import train
 
     folder = folder_of(settings)
     runs = read_settings(settings.settings)
-    with training() as watch:
+    with training_progress() as watch:
         best = train(runs, folder, resume=settings.resume, watch=watch)
     if best.first:
         print(f"validation {best.measure} {best.validation:.4f}, model in {folder / 'model'}")

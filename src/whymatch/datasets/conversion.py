@@ -12,7 +12,7 @@ from whymatch.datasets.records import Pair
 from whymatch.files import whole_folder, write_whole
 from whymatch.reading import JsonObject, write_json_lines
 from whymatch.text.document import Document
-from whymatch.text.spans import Span, sentences, token_ranges
+from whymatch.text.spans import Span, token_ranges
 
 ReportRow: TypeAlias = Callable[[int, str], None]
 """Called after every row, with the number of rows so far and the name of their split."""
@@ -44,51 +44,35 @@ class Conversion:
             report(number, split)
 
 
-@dataclass
-class TextTally:
-    """Counts texts, their sentences or other spans, and their words between blanks."""
+def text_statistics(
+    texts: Iterable[tuple[str, int]], name: str = "document", spans: str = "sentences"
+) -> dict[str, float]:
+    """The statistics of texts, given with the numbers of their spans, in the words of the paper's table 2.
 
-    texts: int = 0
-    spans: int = 0
-    most_spans: int = 0
-    words: int = 0
-    vocabulary: set[str] = field(default_factory=set)
-
-    def add(self, text: str, spans: int) -> None:
-        """Counts one text of so many spans."""
+    `spans` says what kind of spans they are. Words are what stands between blanks.
+    """
+    span_counts, word_counts, vocabulary = [0], [0], set[str]()
+    for text, number in texts:
         words = text.split()
-        self.texts += 1
-        self.spans += spans
-        self.most_spans = max(self.most_spans, spans)
-        self.words += len(words)
-        self.vocabulary.update(words)
-
-    def values(self, name: str = "document", spans: str = "sentences") -> dict[str, float]:
-        """What was counted, in the words of the paper's table 2; `spans` says what kind of spans the texts have."""
-        texts = max(self.texts, 1)
-        return {
-            f"{name}s": self.texts,
-            f"{spans} a {name}": round(self.spans / texts, 1),
-            f"{spans} at most": self.most_spans,
-            f"words a {name}": round(self.words / texts, 1),
-            "vocabulary": len(self.vocabulary),
-        }
-
-
-def text_statistics(texts: Iterable[str]) -> dict[str, float]:
-    """The statistics of documents, each of which is split into sentences."""
-    tally = TextTally()
-    for text in texts:
-        tally.add(text, len(sentences(text)))
-    return tally.values()
+        span_counts.append(number)
+        word_counts.append(len(words))
+        vocabulary.update(words)
+    count = len(span_counts) - 1
+    return {
+        f"{name}s": count,
+        f"{spans} a {name}": round(sum(span_counts) / max(count, 1), 1),
+        f"{spans} at most": max(span_counts),
+        f"words a {name}": round(sum(word_counts) / max(count, 1), 1),
+        "vocabulary": len(vocabulary),
+    }
 
 
 @dataclass
 class PairTally:
     """Counts pairs by split, and each different text of a side once."""
 
-    sides: dict[str, TextTally] = field(default_factory=lambda: {"left": TextTally(), "right": TextTally()})
-    seen: set[tuple[str, str]] = field(default_factory=set)
+    sides: dict[str, dict[str, int]] = field(default_factory=lambda: {"left": {}, "right": {}})
+    """Texts with the numbers of their spans."""
     splits: dict[str, Counter[str]] = field(default_factory=dict)
 
     def counted(self, split: str, pairs: Iterable[Pair]) -> Iterator[Pair]:
@@ -103,9 +87,7 @@ class PairTally:
             yield pair
 
     def _add(self, side: str, text: Document, rationale: tuple[Span, ...] | None, counts: Counter[str]) -> None:
-        if (side, text.text) not in self.seen:
-            self.seen.add((side, text.text))
-            self.sides[side].add(text.text, len(text))
+        self.sides[side][text.text] = len(text)
         if rationale is not None:
             counts["words where people marked"] += len(text.text.split())
             counts["words marked"] += len({n for span in token_ranges(text.text, rationale) for n in range(*span)})
@@ -113,10 +95,11 @@ class PairTally:
     def values(self, spans: str) -> JsonObject:
         """What was counted, in the words of the paper's table 2; `spans` says what kind of spans the texts have."""
         values: JsonObject = {}
-        for side, tally in self.sides.items():
-            values |= tally.values(f"{side} text", spans)
-        values[f"{spans} at most"] = max(tally.most_spans for tally in self.sides.values())
-        values["vocabulary"] = len(self.sides["left"].vocabulary | self.sides["right"].vocabulary)
+        for side, texts in self.sides.items():
+            values |= text_statistics(texts.items(), f"{side} text", spans)
+        left, right = self.sides.values()
+        values[f"{spans} at most"] = max((*left.values(), *right.values()), default=0)
+        values["vocabulary"] = len({word for text in (*left, *right) for word in text.split()})
         return values | {"splits": {split: _split_values(counts) for split, counts in self.splits.items()}}
 
 

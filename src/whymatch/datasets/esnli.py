@@ -1,6 +1,7 @@
 """e-SNLI's official CSV files, with the words that people marked, and SNLI's labels alone."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
@@ -55,8 +56,8 @@ def majority(marks: Sequence[Marks]) -> Marks:
     >>> majority(((Span(0, 3),), (Span(0, 3), Span(8, 9)), (Span(8, 9),)))
     (Span(start=0, end=3), Span(start=8, end=9))
     """
-    marked = [{place for span in spans for place in range(span.start, span.end)} for spans in marks]
-    agreed = sorted(place for place in set().union(*marked) if 2 * sum(place in one for one in marked) > len(marks))
+    counts = Counter(place for spans in marks for place in {place for span in spans for place in range(*span)})
+    agreed = sorted(place for place, count in counts.items() if 2 * count > len(marks))
     runs = [[place for _, place in run] for _, run in groupby(enumerate(agreed), lambda item: item[1] - item[0])]
     return tuple(Span(run[0], run[-1] + 1) for run in runs)
 

@@ -11,6 +11,7 @@ from whymatch.datasets.conversion import Conversion, text_statistics
 from whymatch.datasets.corpora import SimilarTexts
 from whymatch.datasets.splits import components, dissimilar, split_whole
 from whymatch.reading import JsonObject
+from whymatch.text.spans import sentences
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def queries(part: CorpusSplit, sampling: Sampling) -> Iterator[JsonObject]:
     by_site: dict[str, dict[str, str]] = {}
     for id_ in ids if sampling.hard else ():
         by_site.setdefault(sites[id_], {})[id_] = texts[id_]
-    search = {site: bm25_search(some) for site, some in by_site.items()}
+    search = {site: bm25_search(site_texts) for site, site_texts in by_site.items()}
     for query, similar in part.similar.items():
         group = set(part.groups[query])
         hard = search[sites[query]](texts[query], group, sampling.negatives) if sampling.hard else []
@@ -107,7 +108,7 @@ def counted(rows: Iterable[JsonObject], counts: Counter[str]) -> Iterator[JsonOb
 
 def corpus_statistics(corpus: SimilarTexts, counts: Mapping[str, Counter[str]]) -> JsonObject:
     """The statistics of the paper's table 2, of each split, and of what was left out."""
-    texts = text_statistics(corpus.texts.values())
+    texts = text_statistics((text, len(sentences(text))) for text in corpus.texts.values())
     return {
         "documents": texts.pop("documents"),
         "similar pairs": len(corpus.similar),

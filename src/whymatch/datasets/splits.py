@@ -10,7 +10,7 @@ SHARES = {"train": 0.8, "val": 0.1, "test": 0.1}
 
 
 def components(nodes: Iterable[Node], edges: Iterable[tuple[Node, Node]]) -> list[list[Node]]:
-    """What hangs together, by union-find; the nodes, and the components by their first nodes, stay in order.
+    """The connected components, by union-find; the nodes, and the components by their first nodes, stay in order.
 
     >>> components("abcde", [("a", "c"), ("e", "c")])
     [['a', 'c', 'e'], ['b'], ['d']]
@@ -25,38 +25,42 @@ def components(nodes: Iterable[Node], edges: Iterable[tuple[Node, Node]]) -> lis
 
     for left, right in edges:
         parent[root(right)] = root(left)
-    found: dict[Node, list[Node]] = {}
+    groups: dict[Node, list[Node]] = {}
     for node in parent:
-        found.setdefault(root(node), []).append(node)
-    return list(found.values())
+        groups.setdefault(root(node), []).append(node)
+    return list(groups.values())
 
 
 def split_whole(
     groups: Iterable[Sequence[Node]], seed: int, shares: Mapping[str, float] = SHARES
 ) -> dict[str, list[Sequence[Node]]]:
-    """The groups by split, none divided: in an order that the seed fixes, each goes where most is missing."""
+    """The groups by split, none divided: in an order that the seed fixes, each goes to the split that lacks most."""
     shuffled = list(groups)
     random.Random(seed).shuffle(shuffled)
     total = sum(map(len, shuffled))
     missing = {split: share * total for split, share in shares.items()}
-    found: dict[str, list[Sequence[Node]]] = {split: [] for split in shares}
+    splits: dict[str, list[Sequence[Node]]] = {split: [] for split in shares}
     for group in shuffled:
         split = max(missing, key=missing.__getitem__)
-        found[split].append(group)
+        splits[split].append(group)
         missing[split] -= len(group)
-    return found
+    return splits
 
 
 def dissimilar(query: str, among: Sequence[str], never: Collection[str], count: int, seed: int) -> list[str]:
-    """So many texts that are none of those in `never`, drawn by the seed and the query's id alone."""
-    free = len(among) - sum(text in never for text in among) if len(among) < 2 * (count + len(never)) else count
+    """The ids of `count` different texts that are not in `never`, drawn by the seed and the query's id alone.
+
+    Raises:
+        ValueError: if there are not as many.
+    """
+    free = len(among) - sum(id_ in never for id_ in among) if len(among) < 2 * (count + len(never)) else count
     if free < count:
         raise ValueError(
             f"{query} needs {count} dissimilar texts of its split, which has {free}. Ask for fewer: --negatives {free}."
         )
-    generator, found = random.Random(f"{seed}:{query}"), dict[str, None]()
-    while len(found) < count:
-        text = generator.choice(among)
-        if text not in never:
-            found[text] = None
-    return list(found)
+    generator, drawn = random.Random(f"{seed}:{query}"), dict[str, None]()
+    while len(drawn) < count:
+        id_ = generator.choice(among)
+        if id_ not in never:
+            drawn[id_] = None
+    return list(drawn)

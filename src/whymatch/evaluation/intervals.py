@@ -1,37 +1,39 @@
-"""How far a number measured on some instances can be trusted."""
+"""How far a number measured on a sample of instances can be trusted."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-
-Statistic: TypeAlias = Callable[[np.ndarray], float]
+from numpy.typing import ArrayLike
 
 
 class Interval(NamedTuple):
-    """A number with the range that holds it in `level` of the resamples."""
+    """A statistic of all instances, called their mean, and the bounds of its confidence interval."""
 
     mean: float
     low: float
     high: float
 
 
-def average(values: np.ndarray) -> float:
-    return float(values.mean())
-
-
 def bootstrap(
-    values: Sequence[Any] | np.ndarray,
-    of: Statistic = average,
+    values: ArrayLike,
+    of: Callable[[np.ndarray], float] = np.mean,
     *,
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> Interval:
-    """The mean over instances, or another statistic of them, and its percentile bootstrap interval.
+    """The mean over instances, or another statistic of them, with its percentile bootstrap interval (Efron 1979).
 
-    An instance is a number, or a row of numbers for a statistic that wants several. The same seed gives the same
-    interval.
+    Args:
+        values: one number per instance, (instances,), or one row per instance, (instances, numbers), for a statistic
+            of several numbers.
+        of: the statistic of an array of that shape.
+        level: the share of the resamples whose statistic lies in the interval.
+        seed: the same seed gives the same interval.
+
+    Raises:
+        ValueError: if there are no values.
 
     >>> bootstrap([0.0, 1.0, 1.0, 1.0])
     Interval(mean=0.75, low=0.25, high=1.0)
@@ -39,7 +41,7 @@ def bootstrap(
     array = np.asarray(values, dtype=float)
     if not len(array):
         raise ValueError("There is no mean of no values.")
-    choose = np.random.default_rng(seed)
-    found = [of(array[choose.integers(0, len(array), len(array))]) for _ in range(resamples)]
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(of(array), float(low), float(high))
+    generator = np.random.default_rng(seed)
+    statistics = [of(array[generator.integers(0, len(array), len(array))]) for _ in range(resamples)]
+    low, high = np.quantile(statistics, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(of(array)), float(low), float(high))

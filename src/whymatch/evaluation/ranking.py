@@ -1,7 +1,8 @@
-"""How well scores rank what is relevant: high is good, any sign. What equal scores count as, each function says.
+"""How well scores rank what is relevant.
 
-Every function takes the scores of one query's documents and which of them are relevant. It raises where a metric is not
-defined: no relevant document, or (for `auc`) nothing but relevant ones.
+Every function takes the scores of one query's documents, of which high ones are good, and which of the documents are
+relevant. Equal scores are counted as McSherry and Najork (2008) have it, or as scikit-learn does for `auc` and
+`average_precision`. All raise ValueError where a metric is not defined: if no document is relevant or a score is NaN.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,10 @@ from math import comb, isnan
 
 
 def auc(scores: Sequence[float], relevant: Sequence[bool]) -> float:
-    """The chance that a relevant document scores above another one; a tie counts half.
+    """The area under the ROC curve: the chance that a relevant document scores above another one; a tie counts half.
+
+    Raises:
+        ValueError: if every document is relevant.
 
     >>> auc([0.9, 0.1, 0.4], [True, False, True])
     1.0
@@ -33,12 +37,12 @@ def average_precision(scores: Sequence[float], relevant: Sequence[bool]) -> floa
     >>> average_precision([-1.0, -2.0, -3.0], [True, False, True])
     0.8333333333333333
     """
-    seen = found = 0
+    seen = hits = 0
     total = 0.0
     for good, size in ties(scores, relevant):
-        seen, found = seen + size, found + good
-        total += good * found / seen
-    return total / found
+        seen, hits = seen + size, hits + good
+        total += good * hits / seen
+    return total / hits
 
 
 def reciprocal_rank(scores: Sequence[float], relevant: Sequence[bool]) -> float:
@@ -57,7 +61,7 @@ def reciprocal_rank(scores: Sequence[float], relevant: Sequence[bool]) -> float:
 
 
 def precision_at_1(scores: Sequence[float], relevant: Sequence[bool]) -> float:
-    """Whether the best document is relevant; the share of relevant ones where several are best.
+    """Whether the best document is relevant; where several are best, the share of relevant ones among them.
 
     >>> precision_at_1([0.7, 0.7, 0.1], [True, False, False])
     0.5

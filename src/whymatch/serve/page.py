@@ -1,4 +1,4 @@
-"""The page for people: files that are the same for everybody, under a policy that lets nothing else run."""
+"""Static files of the pages, under a content security policy that lets nothing else run."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -9,49 +9,36 @@ from fastapi import APIRouter, Request, Response
 
 from whymatch.show.html import asset
 
-STATIC = Path(__file__).parent / "static"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-# What each address serves: files of the page, and those of the picture, as exports have them.
-FILES = {
-    "/": ("page.html",),
-    "/page.css": ("picture.css", "gallery.css", "page.css"),
-    "/page.js": ("curves.js", "picture.js", "gallery.js", "examples.js", "page.js"),
-    "/icon.svg": ("icon.svg",),
-}
-PATHS = frozenset(FILES)
+_STATIC = Path(__file__).parent / "static"
+_MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-def routes(files: Mapping[str, tuple[str, ...]]) -> APIRouter:
-    """What serves files by address; a browser that has one already is told so."""
+def file_routes(files: Mapping[str, tuple[str, ...]]) -> APIRouter:
+    """Routes that serve files by address, those of one address joined; a browser that has them already gets a 304."""
     router = APIRouter(include_in_schema=False)
 
-    async def file(request: Request) -> Response:
+    async def serve(request: Request) -> Response:
         names = files[request.scope["route"].path]
-        found = content(names)
-        mark = f'"{sha256(found).hexdigest()[:32]}"'
-        headers = {"Content-Security-Policy": POLICY, "ETag": mark, "Cache-Control": "no-cache"}
-        if request.headers.get("if-none-match") == mark:
+        content = _content(names)
+        etag = f'"{sha256(content).hexdigest()[:32]}"'
+        headers = {"Content-Security-Policy": POLICY, "ETag": etag, "Cache-Control": "no-cache"}
+        if request.headers.get("if-none-match") == etag:
             return Response(status_code=304, headers=headers)
-        kind = KINDS[Path(names[-1]).suffix]
-        return Response(found, headers=headers, media_type=f"{kind}; charset=utf-8")
+        media_type = f"{_MEDIA_TYPES[Path(names[-1]).suffix]}; charset=utf-8"
+        return Response(content, headers=headers, media_type=media_type)
 
     for path in files:
-        router.add_api_route(path, file)
+        router.add_api_route(path, serve)
     return router
 
 
 @cache
-def content(names: tuple[str, ...]) -> bytes:
-    """Files, one after another."""
-    found = []
-    for name in names:
-        file = STATIC / name
-        found.append(file.read_text(encoding="utf-8") if file.is_file() else asset(name))
-    return "".join(found).encode()
-
-
-ROUTES = routes(FILES)
+def _content(names: tuple[str, ...]) -> bytes:
+    """Files one after another: the page's own, and those that exported pictures have as well."""
+    files = {name: _STATIC / name for name in names}
+    texts = (file.read_text(encoding="utf-8") if file.is_file() else asset(name) for name, file in files.items())
+    return "".join(texts).encode()

@@ -1,4 +1,4 @@
-"""What goes wrong, as problem details (RFC 9457): what happened and what to do, and nothing of the insides."""
+"""Errors as problem details (RFC 9457): what happened and what to do, and nothing about the server's internals."""
 
 import json
 import re
@@ -10,25 +10,21 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-MEDIA = "application/problem+json"
-MOST = 20  # errors that one answer lists
-TYPE = re.compile(r"(str|int|float|constrained-str|ConstraintObject|\w[\w-]*\[.*)$", re.DOTALL)
-LONGEST = 60  # characters of a name that came with a request
-SCHEMA: dict[str, Any] = {
+MEDIA_TYPE = "application/problem+json"
+_MAX_ERRORS = 20  # listed in one answer
+_MAX_NAME = 60  # characters of a field's name that came with a request
+_TYPE_NAME = re.compile(r"(str|int|float|constrained-str|ConstraintObject|\w[\w-]*\[.*)$", re.DOTALL)
+_TEXT = {"type": "string"}
+_ERROR = {"type": "object", "properties": {"at": _TEXT, "message": _TEXT}}
+_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["type", "title", "status", "detail"],
     "properties": {
-        "type": {"type": "string", "example": "about:blank"},
-        "title": {"type": "string", "example": "Unprocessable Content"},
+        "type": _TEXT | {"example": "about:blank"},
+        "title": _TEXT | {"example": "Unprocessable Content"},
         "status": {"type": "integer", "example": 422},
-        "detail": {"type": "string", "example": "A text is empty: there is nothing to align."},
-        "errors": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"at": {"type": "string"}, "message": {"type": "string"}},
-            },
-        },
+        "detail": _TEXT | {"example": "A text is empty: there is nothing to align."},
+        "errors": {"type": "array", "items": _ERROR},
     },
 }
 
@@ -52,19 +48,16 @@ class Problem(Exception):  # noqa: N818 (the word of RFC 9457)
             self.headers["Retry-After"] = str(retry_after)
 
     def body(self) -> bytes:
-        """The problem as JSON; ASCII, so that half a surrogate pair in a name does no harm."""
-        values: dict[str, Any] = {"type": "about:blank", "title": phrase(self.status), "status": self.status}
-        values["detail"] = self.detail
-        if self.errors:
-            values["errors"] = [*self.errors]
-        return json.dumps(values, ensure_ascii=True).encode()
+        """The problem as JSON, in ASCII, because a name may hold an unpaired surrogate."""
+        values = {"type": "about:blank", "title": phrase(self.status), "status": self.status, "detail": self.detail}
+        return json.dumps(values | ({"errors": [*self.errors]} if self.errors else {}), ensure_ascii=True).encode()
 
     def response(self) -> Response:
-        """The answer that says so."""
-        return Response(self.body(), self.status, self.headers, MEDIA)
+        return Response(self.body(), self.status, self.headers, MEDIA_TYPE)
 
 
 def phrase(status: int) -> str:
+    """The standard phrase of an HTTP status."""
     try:
         return HTTPStatus(status).phrase
     except ValueError:
@@ -72,7 +65,7 @@ def phrase(status: int) -> str:
 
 
 def add_problems(app: FastAPI) -> None:
-    """Makes every refusal of an app a problem."""
+    """Makes an app answer every refusal with a problem."""
 
     @app.exception_handler(Problem)
     async def refuse(request: Request, error: Problem) -> Response:
@@ -84,35 +77,35 @@ def add_problems(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        return unreadable(error.errors()).response()
+        return _invalid_request(error.errors()).response()
 
 
-def unreadable(errors: Sequence[Mapping[str, Any]]) -> Problem:
-    """What a request got wrong, field by field; never what it held."""
+def _invalid_request(errors: Sequence[Mapping[str, Any]]) -> Problem:
+    """What is wrong with a request, field by field, without repeating what the fields hold."""
     if errors and errors[0]["type"] == "json_invalid":
         return Problem(400, f"The body is not JSON: see character {errors[0]['loc'][-1]}.")
-    told = [{"at": place(error["loc"]), "message": message(error)} for error in errors[:MOST]]
-    more = f" (and {len(errors) - MOST} more)" if len(errors) > MOST else ""
-    first = f"{told[0]['at']}: {told[0]['message']}" if told else "It cannot be read."
-    return Problem(422, f"The request is not as /openapi.json describes it. {first}{more}", errors=told)
+    listed = [{"at": _pointer(error["loc"]), "message": _message(error)} for error in errors[:_MAX_ERRORS]]
+    more = f" (and {len(errors) - _MAX_ERRORS} more)" if len(errors) > _MAX_ERRORS else ""
+    first = f"{listed[0]['at']}: {listed[0]['message']}" if listed else "It cannot be read."
+    return Problem(422, f"The request is not as /openapi.json describes it. {first}{more}", errors=listed)
 
 
-def message(error: Mapping[str, Any]) -> str:
-    """The reason without what pydantic puts before that of our own checks."""
+def _message(error: Mapping[str, Any]) -> str:
+    """The reason, without the prefix that pydantic puts before messages of our own validators."""
     return str(error["msg"]).removeprefix("Value error, ").removesuffix(".") + "."
 
 
-def place(loc: Sequence[object]) -> str:
-    """Where it is, as a JSON pointer, without the names of types that pydantic puts in between.
+def _pointer(loc: Sequence[object]) -> str:
+    """The place of an error as a JSON pointer, without the names of types that pydantic puts in between.
 
-    >>> place(("body", "pairs", 3, "left", "list[str]"))
+    >>> _pointer(("body", "pairs", 3, "left", "list[str]"))
     '/pairs/3/left'
     """
-    parts = [str(part)[:LONGEST] for part in loc[loc[:1] == ("body",) :]]
-    return "/" + "/".join(part for part in parts if not TYPE.match(part))
+    parts = [str(part)[:_MAX_NAME] for part in loc[loc[:1] == ("body",) :]]
+    return "/" + "/".join(part for part in parts if not _TYPE_NAME.match(part))
 
 
 def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Problems as OpenAPI lists them."""
-    content = {MEDIA: {"schema": SCHEMA}}
+    """Problems with these statuses, as OpenAPI lists them."""
+    content = {MEDIA_TYPE: {"schema": _SCHEMA}}
     return {status: {"description": phrase(status), "content": content} for status in statuses}

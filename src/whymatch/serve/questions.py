@@ -1,14 +1,17 @@
-"""Questions that requests ask: their texts are split, and their size is known before any of them is encoded."""
+"""Questions that requests ask: their texts are split, and their size is known before any of them is encoded.
 
-from collections.abc import Sequence
+Building a question raises a `Problem` with status 413 for more than the server takes, and `ValueError` for what cannot
+be answered.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from whymatch.matching.aligner import Aligner
-from whymatch.serve.models import Models
+from whymatch.serve.models import Limits, Models
 from whymatch.serve.problems import Problem
-from whymatch.serve.requests import AlignRequest, BatchRequest, RankRequest, SearchRequest
-from whymatch.serve.texts import well_formed
+from whymatch.serve.schemas import AlignRequest, BatchRequest, RankRequest, SearchRequest, well_formed
 from whymatch.text.document import Document
 from whymatch.text.encoders import token_counts, tokens_read
 from whymatch.transport.constraints import Constraint, UpTo
@@ -17,127 +20,110 @@ Text: TypeAlias = str | list[str]
 Documents: TypeAlias = tuple[Document, Document]
 
 # The size of a question is the number of tokens that take as long to encode as the question takes to answer.
-SPECIAL = 2  # tokens that a model reads with each span
-PAIRS = 3000  # pairs of spans that are solved in the time of a token
-SEARCH = 1000  # tokens that finding candidates in an index is worth
-PAGE = 500  # tokens that writing a page is worth
-DOCUMENT = 10  # spans that a document of an index is taken to have
+_TOKENS_PER_SPAN = 2  # special tokens that a model reads with each span
+_CELLS_PER_TOKEN = 3000  # pairs of spans that are solved in the time of a token
+_TOKENS_PER_SEARCH = 1000  # for finding candidates in an index
+_TOKENS_PER_PAGE = 500  # for writing a page
+_SPANS_PER_DOCUMENT = 10  # assumed of documents in an index
 
 
 @dataclass(frozen=True, eq=False)
-class Pairing:
-    """Which spans of two texts match? `many` pairs are answered with one result each, a single one with its own."""
+class Question:
+    """A request with its texts split: pairs of texts, or what is wrong with one pair of many; none for a search."""
 
+    asked: AlignRequest | BatchRequest | RankRequest | SearchRequest
+    aligner: Aligner
+    constraint: Constraint | None
     pairs: Sequence[Documents | Problem]
-    aligner: Aligner
-    constraint: Constraint | None
-    clip: bool
-    page: bool
-    many: bool
     size: int
 
 
-@dataclass(frozen=True, eq=False)
-class Ranking:
-    """Which documents match a text best? `texts` are the documents as they came."""
-
-    pairs: Sequence[Documents]
-    texts: Sequence[Text]
-    top_k: int | None
-    aligner: Aligner
-    constraint: Constraint | None
-    size: int
-
-
-@dataclass(frozen=True, eq=False)
-class Search:
-    """Which documents of the index match a text best?"""
-
-    query: Document
-    top: int
-    constraint: Constraint | None
-    alone: bool
-    """Whether sentences count alone, without their text."""
-    page: bool
-    size: int
-
-
-Question: TypeAlias = Pairing | Ranking | Search
-
-
-def pairing(models: Models, asked: AlignRequest | BatchRequest) -> Pairing:
-    """The question of /align or /align/batch. A pair of many that cannot be aligned is a problem of its own.
-
-    Raises a `Problem` with status 413 for more text than the server takes, and `ValueError` for what makes no sense.
-    """
-    many = isinstance(asked, BatchRequest)
+def pairing(models: Models, asked: AlignRequest | BatchRequest) -> Question:
+    """The question of /align or /align/batch. A pair of many that cannot be aligned is a problem of its own."""
     texts = [(pair.left, pair.right) for pair in (asked.pairs if isinstance(asked, BatchRequest) else [asked])]
-    page = isinstance(asked, AlignRequest) and asked.page
+    _check(len(texts), models.limits.pairs, "pairs")
+    _check_characters(models.limits, (text for pair in texts for text in pair))
     aligner = models.aligner(asked.spans)
-    constraint = asked.wanted(aligner.below) or models.constraint
-    tokens = _checked_tokens(models, [pair for pair in texts if _is_well_formed(pair)], aligner)
+    constraint = asked.chosen() or models.constraint
+    tokens = _count_tokens(models, [pair for pair in texts if _are_well_formed(pair)], aligner)
     pairs: list[Documents | Problem] = []
     for left, right in texts:
         try:
-            pairs.append(models.pair(left, right, aligner))
+            pairs.append(models.split_pair(left, right, aligner))
         except ValueError as error:
-            if not many:
+            if isinstance(asked, AlignRequest):
                 raise
             pairs.append(Problem(422, str(error)))
     good = [pair for pair in pairs if not isinstance(pair, Problem)]
-    _check_matrices(models, good)
-    solving = sum(_pairs_solved(constraint, len(left), len(right)) for left, right in good)
-    shown = PAGE + 2 * tokens if page else 0  # the words inside links are read in windows that overlap
-    size = tokens + SPECIAL * sum(len(text) for pair in good for text in pair) + solving // PAIRS + shown
-    return Pairing(pairs, aligner, constraint, asked.clip, page, many, size)
+    _count_cells(models, good)
+    cells = sum(_cells_solved(constraint, len(left), len(right)) for left, right in good)
+    size = tokens + _TOKENS_PER_SPAN * sum(len(text) for pair in good for text in pair) + cells // _CELLS_PER_TOKEN
+    if isinstance(asked, AlignRequest) and asked.page:
+        size += _TOKENS_PER_PAGE + 2 * tokens  # the words inside links are read in windows that overlap
+    return Question(asked, aligner, constraint, pairs, size)
 
 
-def ranking(models: Models, asked: RankRequest) -> Ranking:
-    """The question of /rank; raises as `pairing`."""
+def ranking(models: Models, asked: RankRequest) -> Question:
+    """The question of /rank."""
+    _check(len(asked.documents), models.limits.documents, "documents")
+    _check_characters(models.limits, [asked.query, *asked.documents])
     aligner = models.aligner(asked.spans)
-    constraint = asked.wanted(aligner.below)
-    tokens = _checked_tokens(models, [(asked.query, text) for text in asked.documents], aligner)
-    pairs = [models.pair(asked.query, text, aligner) for text in asked.documents]
-    cells = _check_matrices(models, pairs)
-    size = tokens + SPECIAL * sum(len(right) for _, right in pairs) + cells // PAIRS
-    return Ranking(pairs, asked.documents, asked.top_k, aligner, constraint, size)
+    tokens = _count_tokens(models, [(asked.query, text) for text in asked.documents], aligner)
+    pairs = [models.split_pair(asked.query, text, aligner) for text in asked.documents]
+    cells = _count_cells(models, pairs)
+    size = tokens + _TOKENS_PER_SPAN * sum(len(right) for _, right in pairs) + cells // _CELLS_PER_TOKEN
+    return Question(asked, aligner, asked.chosen(), pairs, size)
 
 
-def searching(models: Models, asked: SearchRequest) -> Search:
-    """The question of /search; raises as `pairing`."""
+def searching(models: Models, asked: SearchRequest) -> Question:
+    """The question of /search."""
+    _check_characters(models.limits, [asked.query])
     if not models.indices:
-        raise Problem(404, "This server has no index. Start it with whymatch serve --index OUT.")
-    if asked.top > models.limits.top:
-        raise ValueError(f"This server gives {models.limits.top} results or fewer, got top = {asked.top}.")
-    wanted = asked.wanted(models.indices[True].aligner.below if True in models.indices else None)
-    alone = wanted is not None and wanted.thresholded
-    aligner = models.view(alone=alone).aligner
-    tokens = sum(token_counts(aligner.encoder, [_joined(asked.query, aligner)]))
-    models.check_tokens(tokens)
-    query = models.split(asked.query, aligner)
-    solving = asked.top * _pairs_solved(wanted, len(query), DOCUMENT)
-    size = SEARCH + tokens + SPECIAL * len(query) + solving // PAIRS + (PAGE if asked.page else 0)
-    return Search(query, asked.top, wanted, alone, asked.page, size)
+        raise Problem(404, "This server has no index. Start it with whymatch serve --index INDEX.")
+    if asked.top_k > (most := models.limits.results):
+        raise ValueError(f"This server gives {most} results or fewer, got top_k = {asked.top_k}.")
+    constraint = asked.chosen()
+    aligner = models.index(constraint).aligner
+    tokens = _check_tokens(models.limits, sum(token_counts(aligner.encoder, [_joined(asked.query, aligner)])))
+    spans = len(models.split(asked.query, aligner))
+    cells = asked.top_k * _cells_solved(constraint, spans, _SPANS_PER_DOCUMENT)
+    size = _TOKENS_PER_SEARCH + tokens + _TOKENS_PER_SPAN * spans + cells // _CELLS_PER_TOKEN
+    return Question(asked, aligner, constraint, (), size + (_TOKENS_PER_PAGE if asked.page else 0))
 
 
-def _checked_tokens(models: Models, pairs: Sequence[tuple[Text, Text]], aligner: Aligner) -> int:
+def _check(count: int, most: int, unit: str, advice: str = "Send less at a time.", status: int = 413) -> int:
+    """The count. Raises a `Problem` if it is more than the server takes."""
+    if count > most:
+        detail = f"The request has {count:,} {unit}, and this server takes {most:,} {unit} a request. {advice}"
+        raise Problem(status, detail)
+    return count
+
+
+def _check_characters(limits: Limits, texts: Iterable[Text]) -> None:
+    """Raises a `Problem` for too many characters; a piece of a text counts as one more, even an empty one."""
+    sizes = (len(text) if isinstance(text, str) else sum(map(len, text)) + len(text) for text in texts)
+    _check(sum(sizes), limits.characters, "characters")
+
+
+def _check_tokens(limits: Limits, tokens: int) -> int:
+    advice = "Send less text at a time: words are a token or more, and each sign, such as a dot, is one."
+    return _check(tokens, limits.tokens, "tokens", advice)
+
+
+def _count_tokens(models: Models, pairs: Sequence[tuple[Text, Text]], aligner: Aligner) -> int:
     """How many tokens the model reads for pairs of texts; raises a `Problem` for more than the server takes."""
-    tokens = tokens_read(aligner.encoder, [(_joined(left, aligner), _joined(right, aligner)) for left, right in pairs])
-    models.check_tokens(tokens)
-    return tokens
+    joined = [(_joined(left, aligner), _joined(right, aligner)) for left, right in pairs]
+    return _check_tokens(models.limits, tokens_read(aligner.encoder, joined))
 
 
-def _check_matrices(models: Models, pairs: Sequence[Documents]) -> int:
-    """How many pairs of spans there are in all; raises `ValueError` for more than the server takes."""
+def _count_cells(models: Models, pairs: Sequence[Documents]) -> int:
+    """How many pairs of spans there are in all; raises a `Problem` for more than the server takes."""
     cells = sum(len(left) * len(right) for left, right in pairs)
-    if cells > models.limits.matrices:
-        most = f"the {models.limits.matrices:,} that this server takes in a request"
-        raise ValueError(f"{cells:,} pairs of spans are more than {most}. Send fewer texts, or use larger spans.")
-    return cells
+    return _check(cells, models.limits.matrices, "pairs of spans", "Send fewer texts, or use larger spans.", 422)
 
 
-def _pairs_solved(constraint: Constraint | None, left: int, right: int) -> int:
-    """The pairs of spans in all problems that are solved for an alignment: its own, and one a link for the margin."""
+def _cells_solved(constraint: Constraint | None, left: int, right: int) -> int:
+    """Pairs of spans in all problems that an alignment solves: its own, and one per link for the margin."""
     _, links = (constraint or UpTo(1)).links(left, right)
     return left * right * (1 + min(links, left + right))
 
@@ -146,7 +132,7 @@ def _joined(text: Text, aligner: Aligner) -> str:
     return text if isinstance(text, str) else aligner.separator.join(text)
 
 
-def _is_well_formed(pair: tuple[Text, Text]) -> bool:
+def _are_well_formed(pair: tuple[Text, Text]) -> bool:
     try:
         return all(well_formed(text) is text for text in pair)
     except ValueError:  # the splitter refuses it, too

@@ -1,68 +1,209 @@
-"""What answers look like, for OpenAPI: the parts that a reader needs; the manual has the rest."""
+"""What is asked and what is answered, as JSON: requests are checked by these classes, answers described for OpenAPI."""
 
-from typing import Any
+from dataclasses import fields
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-Schema = dict[str, Any]
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from whymatch.transport.constraints import CONSTRAINTS, Constraint, UpTo, constraint_from_dict, parse_constraint
+
+_Text = TypeVar("_Text", str, list[str], str | list[str])
+_MAX_K = 9999  # more than any text has spans
+_MAX_FIELDS = 20  # of an object; no request has as many
+_EXAMPLE: dict[str, Any] = {
+    "left": "My wifi drops every few minutes. I use a Dell laptop. I reinstalled the driver.",
+    "right": "Hello everybody. The wireless connection keeps failing. Installing the driver again did not help.",
+}
 
 
-def record(required: Schema, optional: Schema | None = None) -> Schema:
+def well_formed(text: _Text) -> _Text:
+    """The text as it came. Raises ValueError for an unpaired surrogate, which JSON allows and UTF-8 does not."""
+    try:
+        "".join(text).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"Half a surrogate pair stands at character {error.start}.") from None
+    return text
+
+
+_Spans: TypeAlias = Literal["sentence", "word", "line", "paragraph", "text"]
+_Pieces: TypeAlias = Annotated[list[str], Field(fail_fast=True)]  # or a list of a million numbers is a million errors
+Text: TypeAlias = Annotated[
+    str | _Pieces,
+    AfterValidator(well_formed),
+    Field(description="A text, or a list of strings: a text that is split already."),
+]
+_CONSTRAINTS = "|".join(
+    kind.word + (":[1-9][0-9]{0,3}" if fields(kind) else "")  # type: ignore[arg-type]  # all are dataclasses
+    for kind in CONSTRAINTS
+)
+_ConstraintText: TypeAlias = Annotated[str, Field(pattern=f"^({_CONSTRAINTS})$")]
+_Below: TypeAlias = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
+_Count: TypeAlias = Annotated[int, Field(ge=1, le=_MAX_K)]
+_Page: TypeAlias = Annotated[bool, Field(description='Adds "page": the picture as a web page that needs nothing else.')]
+
+
+class Strict(BaseModel):
+    """An object without other fields."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def few_fields(cls, values: Any) -> Any:
+        """Refuses many unknown fields at once, which would be as many errors."""
+        if isinstance(values, dict) and len(values) > _MAX_FIELDS:
+            raise ValueError(f"An object here has {_MAX_FIELDS} fields or fewer, and {len(values):,} came.")
+        return values
+
+
+class ConstraintObject(Strict):
+    """A constraint as alignments have it in their JSON."""
+
+    name: Annotated[str, Field(pattern=f"^({'|'.join(kind.__name__ for kind in CONSTRAINTS)})$")]
+    k: _Count | None = None
+    below: _Below | None = None
+
+    @model_validator(mode="after")
+    def complete(self) -> "ConstraintObject":
+        self.constraint()
+        return self
+
+    def constraint(self, below: float | None = None) -> Constraint:
+        """The constraint, with another `below` if one is given."""
+        given = {} if below is None else {"below": below}
+        return constraint_from_dict(self.model_dump(exclude_none=True) | given)
+
+
+class Choice(Strict):
+    """How to align: everything may be left out."""
+
+    constraint: Annotated[
+        _ConstraintText | ConstraintObject | None,
+        Field(description="exactly:2, up-to:1, one-to:2 or balanced, or as in an answer; left out: the default."),
+    ] = None
+    below: Annotated[_Below | None, Field(description="With up-to: link only pairs that cost less.")] = None
+
+    def chosen(self) -> Constraint | None:
+        """The constraint that is asked for, whose threshold may be left open; None for the default."""
+        if isinstance(self.constraint, ConstraintObject):
+            return self.constraint.constraint(self.below)
+        if self.constraint is not None:
+            return parse_constraint(self.constraint, self.below)
+        return None if self.below is None else UpTo(1, below=self.below)
+
+
+class SpanChoice(Choice):
+    """How to split and align."""
+
+    spans: Annotated[_Spans | None, Field(description="What is aligned; left out: sentences, or the model's.")] = None
+
+
+class AlignRequest(SpanChoice):
+    """Two texts to be aligned."""
+
+    left: Text
+    right: Text
+    clip: Annotated[bool, Field(description="Makes k smaller where a text is short, instead of refusing.")] = False
+    page: _Page = False
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [_EXAMPLE | {"constraint": "exactly:2"}, _EXAMPLE | {"spans": "word"}]}
+    )
+
+
+class Pair(Strict):
+    """One pair of many: a text that cannot be aligned costs only its own pair."""
+
+    left: str | _Pieces
+    right: str | _Pieces
+
+
+class BatchRequest(SpanChoice):
+    """Many pairs, aligned under the same constraint."""
+
+    pairs: Annotated[list[Pair], Field(min_length=1, fail_fast=True)]
+    clip: bool = False
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"pairs": [_EXAMPLE, _EXAMPLE], "constraint": "exactly:2", "clip": True}]}
+    )
+
+
+class RankRequest(SpanChoice):
+    """A text, and documents that may match it."""
+
+    query: Text
+    documents: Annotated[list[Text], Field(min_length=1, fail_fast=True)]
+    top_k: _Count | None = None
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"query": _EXAMPLE["left"], "documents": [_EXAMPLE["right"], "Wine is red."], "top_k": 1}]
+        }
+    )
+
+
+class SearchRequest(Choice):
+    """A text to be found in the index."""
+
+    query: Text
+    top_k: _Count = 10
+    page: _Page = False
+    model_config = ConfigDict(json_schema_extra={"examples": [{"query": _EXAMPLE["left"], "top_k": 5}]})
+
+
+def _record(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
     return {"type": "object", "required": [*required], "properties": required | (optional or {})}
 
 
-def many(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
+def _array(items: dict[str, Any], description: str = "", **more: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items, **more} | ({"description": description} if description else {})
 
 
-NUMBER, WHOLE, TEXT, TRUTH = ({"type": kind} for kind in ("number", "integer", "string", "boolean"))
-SPAN = many(WHOLE) | {"minItems": 2, "maxItems": 2, "description": "Start and end, in characters."}
-LINK = record(
+_NUMBER, _INTEGER, _STRING, _BOOLEAN, _OBJECT = (
+    {"type": kind} for kind in ("number", "integer", "string", "boolean", "object")
+)
+_SPAN = _array(_INTEGER, "Start and end, in characters.", minItems=2, maxItems=2)
+_LINK = _record(
     {
-        "left": SPAN,
-        "right": SPAN,
-        "at": many(WHOLE) | {"description": "The numbers of the two spans, from 0."},
-        "texts": many(TEXT),
-        "cost": NUMBER | {"description": "Low is good: 0 is the same."},
-        "mass": NUMBER,
-        "share": NUMBER | {"description": "What the link adds to the score."},
+        "left": _SPAN,
+        "right": _SPAN,
+        "at": _array(_INTEGER, "The numbers of the two spans, from 0."),
+        "texts": _array(_STRING),
+        "cost": _NUMBER | {"description": "Low is good: 0 is the same."},
+        "mass": _NUMBER,
+        "share": _NUMBER | {"description": "What the link adds to the score."},
     }
 )
-SIDE = record({"text": TEXT, "spans": many(SPAN)})
-CERTIFICATE = record(
+_DOCUMENT = _record({"text": _STRING, "spans": _array(_SPAN)})
+_MARGIN = {"description": 'A number, "inf", or null where it was not computed.'}
+_CERTIFICATE = _record({"links": _INTEGER, "gap": _NUMBER, "margin": _MARGIN, "clipped": _BOOLEAN, "in_words": _STRING})
+_ALIGNMENT = _record(
     {
-        "links": WHOLE,
-        "gap": NUMBER,
-        "margin": {"description": 'A number, "inf", or null where it was not computed.'},
-        "clipped": TRUTH,
-        "in_words": TEXT,
-    }
-)
-PAGE = {"page": TEXT}
-ALIGNMENT = record(
-    {
-        "format": WHOLE,
-        "score": NUMBER,
-        "links": many(LINK) | {"description": "Strongest first."},
-        "left": SIDE,
-        "right": SIDE,
-        "unmatched": record({"left": many(SPAN), "right": many(SPAN)}),
-        "constraint": record({"name": TEXT}, {"k": WHOLE, "below": NUMBER}),
-        "by_default": TRUTH,
-        "cost": TEXT,
-        "neutral": NUMBER,
-        "encoder": TEXT,
-        "contextual": TRUTH,
-        "certificate": CERTIFICATE,
-        "path": many({"type": "object"}) | {"description": "The optimum for exactly 1, 2, … links, up to 32."},
+        "format": _INTEGER,
+        "score": _NUMBER,
+        "links": _array(_LINK, "Strongest first."),
+        "left": _DOCUMENT,
+        "right": _DOCUMENT,
+        "unmatched": _record({"left": _array(_SPAN), "right": _array(_SPAN)}),
+        "constraint": _record({"name": _STRING}, {"k": _INTEGER, "below": _NUMBER}),
+        "by_default": _BOOLEAN,
+        "cost": _STRING,
+        "neutral": _NUMBER,
+        "encoder": _STRING,
+        "contextual": _BOOLEAN,
+        "certificate": _CERTIFICATE,
+        "path": _array(_OBJECT, "The optimum for exactly 1, 2, … links, up to 32."),
     },
-    PAGE,
+    {"page": _STRING},
 )
-BATCH = record({"results": many({"type": "object"}) | {"description": 'An alignment, or {"problem": …}.'}})
-ROW = {"corpus_id": WHOLE, "score": NUMBER, "text": {}, "links": many(LINK)}
-RANKING = record({"results": many(record(ROW, {"probability": NUMBER}))})
-HIT = record({"id": TEXT, "score": NUMBER, "places": {"type": "object"}, "alignment": ALIGNMENT})
-RESULTS = record({"query": TEXT, "candidates": WHOLE, "hits": many(HIT)}, PAGE)
+_BATCH = _record({"results": _array(_OBJECT, 'An alignment, or {"problem": …}.')})
+_RANK = {"corpus_id": _INTEGER, "score": _NUMBER, "text": {}, "links": _array(_LINK)}
+_RANKING = _record({"results": _array(_record(_RANK, {"probability": _NUMBER}))})
+_HIT = _record({"id": _STRING, "score": _NUMBER, "places": _OBJECT, "alignment": _ALIGNMENT})
+_RESULTS = _record({"query": _STRING, "candidates": _INTEGER, "hits": _array(_HIT)}, {"page": _STRING})
 
 
-def answered_with(schema: Schema) -> dict[int | str, Schema]:
+def _answer(schema: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
     """An answer of this kind, as OpenAPI lists it."""
     return {200: {"description": "OK", "content": {"application/json": {"schema": schema}}}}
+
+
+ALIGNED, BATCH, RANKED, FOUND = map(_answer, (_ALIGNMENT, _BATCH, _RANKING, _RESULTS))

@@ -23,7 +23,7 @@ from whymatch.study.items import Study
 from whymatch.text.spans import is_blank
 
 FILE = "answers.sqlite"
-LONGEST = 60  # characters of a name
+MAX_NAME = 60  # characters of a name
 _WAIT = 60.0  # seconds for other processes to finish writing
 _TABLES = """
 create table study (
@@ -103,7 +103,7 @@ class Answers:
 
     def give(self, annotator: str, item: str, question: str, value: int) -> Answer:
         """Keeps an answer, in place of what this person said before; it is on disk when this returns."""
-        answer = Answer(named(annotator), item, question, value)
+        answer = Answer(normalised_name(annotator), item, question, value)
         known = self.study.by_id.get(item)
         if known is None:
             raise LookupError(f"There is no item {item!r:.60} in this study.")
@@ -121,7 +121,7 @@ class Answers:
 
     def of(self, annotator: str) -> dict[str, dict[str, int]]:
         """The answers of one person, by item and question."""
-        name = named(annotator)
+        name = normalised_name(annotator)
         given: dict[str, dict[str, int]] = {}
         for answer in self.all():
             if answer.annotator == name:
@@ -207,13 +207,13 @@ class Answers:
         return self._damaged(str(error))
 
 
-def named(annotator: str) -> str:
+def normalised_name(annotator: str) -> str:
     """The name under which answers are kept: one spelling for what looks the same.
 
-    >>> named("  Ada   Lovelace ")
+    >>> normalised_name("  Ada   Lovelace ")
     'Ada Lovelace'
     """
     name = " ".join(unicodedata.normalize("NFKC", annotator).split())
-    if is_blank(name) or len(name) > LONGEST or not name.isprintable():
-        raise ValueError(f"A name has 1 to {LONGEST} characters that can be seen, got {annotator!r:.60}.")
+    if is_blank(name) or len(name) > MAX_NAME or not name.isprintable():
+        raise ValueError(f"A name has 1 to {MAX_NAME} characters that can be seen, got {annotator!r:.60}.")
     return name

@@ -7,12 +7,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
-from whymatch.datasets.folders import check_names, read_split
+from whymatch.datasets.folders import read_pair, read_split
 from whymatch.datasets.records import Pair, as_pair
-from whymatch.reading import JsonObject, find_file, read_json_lines
+from whymatch.reading import find_file, read_json_lines
 from whymatch.study.items import Asked, At, Item, Study
 from whymatch.study.models import Compared
-from whymatch.text.document import document
 from whymatch.text.spans import splitter
 
 
@@ -115,7 +114,7 @@ def read_pairs(source: Path, spans: str, split: str = "test") -> list[Pair]:
     if not source.is_file():
         advice = "Give JSON lines with left and right texts, or the folder of a data set."
         raise ValueError(f"There is no {source}. {advice}")
-    return list(read_json_lines(source, lambda row, number: read_row(row, str(number), spans)))
+    return list(read_json_lines(source, lambda row, number: read_pair(row, str(number), splitter(spans))))
 
 
 def task_of(folder: Path, split: str) -> Literal["rank", "classify"]:
@@ -123,14 +122,6 @@ def task_of(folder: Path, split: str) -> Literal["rank", "classify"]:
     file = find_file([folder], f"{split}.jsonl")
     ranked = file is not None and next(read_json_lines(file, lambda row, number: "documents" in row), False)
     return "rank" if ranked else "classify"
-
-
-def read_row(row: JsonObject, name: str, spans: str) -> Pair:
-    """One pair; its line's number is its id if it has none."""
-    check_names(row, ("id", "left", "right", "label"))
-    left, right = (document(row[side], splitter(spans)) for side in ("left", "right"))
-    label = row.get("label")
-    return Pair(str(row.get("id", name)), left, right, None if label is None else str(label))
 
 
 def draw(pairs: Sequence[Pair], number: int | None, seed: int) -> list[Pair]:

@@ -16,7 +16,7 @@ from whymatch.text.document import Document
 from whymatch.transport.constraints import Constraint, parse_constraint
 
 if TYPE_CHECKING:
-    from whymatch.matching.model import Matcher
+    from whymatch.matching.matcher import Matcher
 
 Texts: TypeAlias = tuple[Document, Document]
 KINDS = "a folder of whymatch train, exactly:2, up-to:1, one-to:2, balanced, or attention such as softmax:0.1"
@@ -48,8 +48,7 @@ class Attending:
     dense: bool = True
 
     def links(self, pairs: Sequence[Texts]) -> list[list[At]]:
-        with torch.no_grad():
-            return [self.strongest(cost.double()) for cost in self.aligner.costs(pairs)]
+        return [self.strongest(torch.from_numpy(cost)) for cost in self.aligner.costs(pairs)]
 
     def strongest(self, cost: torch.Tensor) -> list[At]:
         """Active pairs of spans, those of most weight first, and of these the cheapest: low temperatures make ties."""
@@ -80,7 +79,7 @@ def compared(name: str, spans: str) -> Compared:
     except ValueError:
         raise ValueError(f"A model is {KINDS}, got {name!r}.") from None
     if constraint.thresholded:
-        constraint = constraint.resolved(untrained(spans).default().below)
+        constraint = constraint.resolved(untrained(spans).below)
     return Linking(name, spans, untrained(spans), constraint)
 
 
@@ -93,5 +92,5 @@ def untrained(spans: str) -> Aligner:
 def trained(name: str, model: "Matcher") -> Compared:
     """A ranker or a classifier, by its own rule."""
     if isinstance(model.rule, Transport):
-        return Linking(name, model.split, model.aligner, model.rule.constraint)
-    return Attending(name, model.split, model.aligner, model.rule)
+        return Linking(name, str(model.aligner.spans), model.aligner, model.rule.constraint)
+    return Attending(name, str(model.aligner.spans), model.aligner, model.rule)

@@ -4,17 +4,14 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from whymatch.reading import opened
 
 # Words that spaCy numbers by themselves and leaves out of its list of strings: its dependency labels.
-FIRST_SYMBOL = 398
-SYMBOLS = """
+_FIRST_SYMBOL = 398
+_SYMBOLS = """
 acomp advcl advmod agent amod appos attr aux auxpass cc ccomp complm conj cop csubj csubjpass dep det dobj expl
 hmod hyph infmod intj iobj mark meta neg nmod nn npadvmod nsubj nsubjpass num number oprd obj obl parataxis partmod
 pcomp pobj poss possessive preconj prep prt punct quantmod relcl rcmod root xcomp acl
@@ -27,29 +24,31 @@ class WordVectors:
 
     name: str
     words: dict[str, int]
-    vectors: Tensor
+    """The row of each word's vector."""
+    vectors: np.ndarray
+    """(rows, dimensions) in single precision"""
 
     def number(self, word: str) -> int:
         """The row of a word's vector, -1 if it has none."""
         return self.words.get(word, self.words.get(word.lower(), -1))
 
-    def of(self, words: Sequence[str]) -> Tensor:
+    def of(self, words: Sequence[str]) -> np.ndarray:
         """(words, dimensions)"""
-        rows = torch.tensor([self.number(word) for word in words], dtype=torch.long)
-        return self.vectors[rows.clamp(min=0)] * (rows >= 0)[:, None]
+        rows = np.array([self.number(word) for word in words], dtype=np.int64)
+        return self.vectors[rows.clip(min=0)] * (rows >= 0).astype(np.float32)[:, None]
 
 
 def read_vectors(path: str | Path, keep: Collection[str] | None = None) -> WordVectors:
-    """The vectors in a file or a folder; of these words alone, and their lower cases, if told."""
+    """The vectors in a file or a folder; with `keep`, of these words and their lower cases alone."""
     path = Path(path)
     kept = None if keep is None else {*keep, *(word.lower() for word in keep)}
     if path.is_dir():
-        return read_spacy(path, kept)
-    return read_lines(path, kept)
+        return _read_spacy(path, kept)
+    return _read_lines(path, kept)
 
 
-def read_lines(path: Path, keep: Collection[str] | None) -> WordVectors:
-    """A word and its numbers a line; fastText's first line holds two counts instead."""
+def _read_lines(path: Path, keep: Collection[str] | None) -> WordVectors:
+    """One word with its numbers per line; fastText's first line holds two counts instead."""
     words: dict[str, int] = {}
     rows: list[np.ndarray] = []
     size = 0
@@ -73,10 +72,10 @@ def read_lines(path: Path, keep: Collection[str] | None) -> WordVectors:
             rows.append(row)
     if not rows:
         raise ValueError(f"{path} holds no vectors{'' if keep is None else ' of the words that were asked for'}.")
-    return WordVectors(path.name, words, torch.from_numpy(np.stack(rows)))
+    return WordVectors(path.name, words, np.stack(rows))
 
 
-def read_spacy(folder: Path, keep: Collection[str] | None) -> WordVectors:
+def _read_spacy(folder: Path, keep: Collection[str] | None) -> WordVectors:
     """The vectors of a spaCy pipeline: rows by the hash of a word. Needs msgpack, not spaCy.
 
     Raises:
@@ -89,11 +88,11 @@ def read_spacy(folder: Path, keep: Collection[str] | None) -> WordVectors:
     rows, table = _read_rows(vocab / "key2row"), _read_table(vocab / "vectors")
     strings = [word for word in _read_strings(vocab / "strings.json") if keep is None or word in keep]
     keys = dict(zip(strings, hashes(strings).tolist(), strict=True))
-    keys |= {word: FIRST_SYMBOL + i for i, word in enumerate(SYMBOLS.split()) if keep is None or word in keep}
+    keys |= {word: _FIRST_SYMBOL + i for i, word in enumerate(_SYMBOLS.split()) if keep is None or word in keep}
     words = {word: rows[key] for word, key in keys.items() if 0 <= rows.get(key, -1) < len(table)}
     if keep is not None:  # a row for each, where spaCy lets words share them
         table, words = table[list(words.values())], {word: row for row, word in enumerate(words)}
-    return WordVectors(folder.name, words, torch.from_numpy(np.array(table, dtype=np.float32)))
+    return WordVectors(folder.name, words, np.array(table, dtype=np.float32))
 
 
 def _read_rows(path: Path) -> dict[int, int]:
@@ -103,12 +102,12 @@ def _read_rows(path: Path) -> dict[int, int]:
     except ImportError:
         raise ValueError("Reading spaCy's vectors needs msgpack: pip install 'whymatch[spacy]'.") from None
     try:
-        found = msgpack.unpackb(path.read_bytes(), strict_map_key=False)
+        rows = msgpack.unpackb(path.read_bytes(), strict_map_key=False)
     except (ValueError, TypeError, RecursionError, msgpack.UnpackException) as error:
         raise ValueError(f"{path} is damaged: {error!r}.") from None
-    if not isinstance(found, dict) or not all(type(one) is int for pair in found.items() for one in pair):
+    if not isinstance(rows, dict) or not all(type(number) is int for pair in rows.items() for number in pair):
         raise ValueError(f"{path} is damaged: it must map numbers to numbers.")
-    return found
+    return rows
 
 
 def _read_table(path: Path) -> np.ndarray:
@@ -124,17 +123,18 @@ def _read_table(path: Path) -> np.ndarray:
 
 def _read_strings(path: Path) -> list[str]:
     try:
-        found = json.loads(path.read_text("utf-8"))
+        strings = json.loads(path.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: {error}") from None
-    if not isinstance(found, list) or not all(isinstance(word, str) for word in found):
+    if not isinstance(strings, list) or not all(isinstance(word, str) for word in strings):
         raise ValueError(f"{path} is damaged: it must hold a list of words.")
-    return found
+    return strings
 
 
 def hashes(words: Sequence[str]) -> np.ndarray:
     """MurmurHash64A with seed 1 of each word, as spaCy numbers its strings; words of one length at a time."""
-    multiplier, found = np.uint64(0xC6A4A7935BD1E995), np.zeros(len(words), dtype=np.uint64)
+    multiplier, shift = np.uint64(0xC6A4A7935BD1E995), np.uint64(47)
+    values = np.zeros(len(words), dtype=np.uint64)
     encoded = [word.encode("utf-8", "surrogatepass") for word in words]
     by_length: dict[int, list[int]] = {}
     for number, data in enumerate(encoded):
@@ -142,13 +142,13 @@ def hashes(words: Sequence[str]) -> np.ndarray:
     with np.errstate(over="ignore"):
         for length, numbers in by_length.items():
             padded = b"".join(encoded[number].ljust(-(-length // 8) * 8, b"\0") for number in numbers)
-            blocks: Any = np.frombuffer(padded, dtype="<u8").reshape(len(numbers), -1)
+            blocks = np.frombuffer(padded, dtype="<u8").reshape(len(numbers), -1).astype(np.uint64)
             value = np.full(len(numbers), np.uint64(1) ^ (np.uint64(length) * multiplier), dtype=np.uint64)
             for place in range(length // 8):
                 block = blocks[:, place] * multiplier
-                value = (value ^ ((block ^ (block >> np.uint64(47))) * multiplier)) * multiplier
+                value = (value ^ ((block ^ (block >> shift)) * multiplier)) * multiplier
             if length % 8:
                 value = (value ^ blocks[:, -1]) * multiplier
-            value = (value ^ (value >> np.uint64(47))) * multiplier
-            found[numbers] = value ^ (value >> np.uint64(47))
-    return found
+            value = (value ^ (value >> shift)) * multiplier
+            values[numbers] = value ^ (value >> shift)
+    return values

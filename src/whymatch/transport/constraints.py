@@ -1,7 +1,7 @@
 """The constraints: what an alignment may look like. Everything that is known about a constraint is known here.
 
 Sizes are the numbers of spans of the left and of the right text. Where `Sizes` stands, they are whole numbers, or
-integer arrays of numpy or torch with one number per problem: those methods use operators alone.
+integer arrays of numpy or torch with one number per problem.
 """
 
 from abc import ABC, abstractmethod
@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from operator import index
 from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
 
 Sizes: TypeAlias = Any  # an int or an integer array
 
@@ -364,11 +366,15 @@ def _links(k: int) -> str:
 
 
 def _smaller(a: Sizes, b: Sizes) -> Sizes:
-    return a * (a <= b) + b * (a > b)
+    if isinstance(a, int):
+        return min(a, b)
+    return np.minimum(a, b) if isinstance(a, np.ndarray) else a.clamp(max=b)
 
 
 def _larger(a: Sizes, b: Sizes) -> Sizes:
-    return a * (a >= b) + b * (a < b)
+    if isinstance(a, int):
+        return max(a, b)
+    return np.maximum(a, b) if isinstance(a, np.ndarray) else a.clamp(min=b)
 
 
 def _sorted(left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:

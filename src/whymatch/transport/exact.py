@@ -1,118 +1,124 @@
-"""Optimal plans under a constraint, each with a proof of optimality."""
+"""Optimal plans under a constraint, each with a proof of optimality; for every k at once; and how clear they are."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
-from torch import Tensor
+from array_api_compat import device
 
-from whymatch.transport.batch import Batch, DeviceBatch, as_batch, as_device_batch, check_below
-from whymatch.transport.constraints import Constraint, check_constraint
-from whymatch.transport.entropic import Temperature, smooth_plans
-from whymatch.transport.gradients import envelope, implicit
-from whymatch.transport.kernels import gpu
-from whymatch.transport.kernels.cpu.batches import solve_links, solve_masses
-from whymatch.transport.kernels.threads import spread
-from whymatch.transport.masses import device_units, even, given
-from whymatch.transport.solution import Solution, Status
+from whymatch.interruption import interruption_point
+from whymatch.transport.batch import Array, Batch, as_batch, limits
+from whymatch.transport.constraints import MANY, Constraint, Exactly, check_constraint
+from whymatch.transport.masses import first_status, given, units
+from whymatch.transport.solution import OptimalPath, Solution, Status
+
+if TYPE_CHECKING:
+    from whymatch.transport.entropic import Temperature
+
+MAX_COSTS_PER_BATCH = 2**21  # that `margin` has in memory at a time
 
 
 def solve(
-    cost: Tensor,
+    cost: Array,
     constraint: Constraint,
     *,
-    sizes: Tensor | None = None,
-    mass: tuple[Tensor, Tensor] | None = None,
-    smooth: Temperature | None = None,
+    sizes: Array | None = None,
+    mass: tuple[Array, Array] | None = None,
+    smooth: "Temperature | None" = None,
     strict: bool | None = None,
 ) -> Solution:
     """The optimal plan for one cost matrix (n, m), or for each of a padded batch (batch, n, m) with `sizes` (batch, 2).
 
-    A cost of +inf forbids a pair; NaN and -inf are invalid. A problem that cannot be solved gets a status and changes
-    nothing for its neighbours; it raises instead where `strict`, the default for a single matrix. `mass` gives the left
-    and right mass of `Balanced()`, of equal totals, padded as the costs are; differences of 2⁻⁵⁰ of the total are lost.
+    Arrays of numpy give arrays of numpy, tensors give tensors. A cost of +inf forbids a pair; NaN and -inf are invalid.
+    A problem that cannot be solved gets a status and changes nothing for its neighbours; it raises ValueError instead
+    where `strict`, the default for a single matrix. `mass` gives the left and right mass of `Balanced()`, of equal
+    totals, padded as the costs are; differences of 2⁻⁵⁰ of the total are lost.
 
-    The solution's cost is the optimised objective: <cost, plan>, and <cost - below, plan> for `UpTo`. It can be
-    differentiated with respect to the costs. The plan is constant almost everywhere; with `smooth` it has the
+    The solution's cost is the optimised objective: <cost, plan>, and <cost - below, plan> for `UpTo`. That of tensors
+    can be differentiated with respect to the costs. The plan is constant almost everywhere; with `smooth` it has the
     derivative that the entropic plan of that temperature has.
 
     Costs on a GPU are solved there in their own precision, up to 256 spans on a side and if Triton is installed, and
     nothing waits for the GPU unless `strict` does; give `sizes` there too. Others are solved on the CPU.
     """
     check_constraint(constraint, mass)
-    if gpu.on_gpu(cost):
-        there = as_device_batch(cost, sizes)
-        check_below(there.cost, constraint)
-        return finish(there, constraint, mass, smooth, strict, *on_device(there, constraint, mass))
     batch = as_batch(cost, sizes)
-    check_below(batch.cost, constraint)
-    return finish(batch, constraint, mass, smooth, strict, *on_host(batch, constraint, mass))
-
-
-def on_device(
-    batch: DeviceBatch, constraint: Constraint, mass: tuple[Tensor, Tensor] | None
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Plans, costs, gaps and statuses by the kernels for GPUs."""
-    from whymatch.transport.kernels.gpu.balanced import optimal_flows
-    from whymatch.transport.kernels.gpu.launch import optimal_links
-
-    if constraint.takes_masses:
-        spans = batch.spans()
-        masses = device_units(batch, mass)
-        status = torch.where(spans.amin(dim=1) >= 1, int(Status.OK), int(Status.INFEASIBLE))
-        status = torch.where(masses.valid, status, int(Status.INVALID))
-        units = masses.supply, masses.demand, masses.unit, masses.crumb
-        return optimal_flows(batch.values(), spans, *units, status)
-    return optimal_links(batch.values(), constraint, batch.sizes)
-
-
-def on_host(
-    batch: Batch, constraint: Constraint, mass: tuple[Tensor, Tensor] | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The same by the kernels for CPUs."""
-    costs = batch.values()
-    plan = np.empty_like(costs)  # the kernels clear it
-    value, gap = np.full((2, len(costs)), np.nan)
-    status = np.where(constraint.admits(*batch.sizes.T), Status.OK, Status.INFEASIBLE)
-    if constraint.takes_masses:
-        masses = even(batch) if mass is None else given(batch, *mass)
-        status[~masses.valid] = Status.INVALID
-        arrays = [costs, batch.sizes, masses.supply, masses.demand, masses.unit, masses.crumb]
-        spread(partial(solve_masses, batch.limit), batch.work, *arrays, plan, value, gap, status)
-    else:
-        share = constraint.mass(*batch.sizes.T)
-        kernel = partial(solve_links, *constraint.rule(), batch.below(constraint), batch.limit)
-        spread(kernel, batch.work, costs, batch.sizes, share, plan, value, gap, status)
-    return plan, value, gap, status
-
-
-def finish(
-    batch: Any, constraint: Constraint, mass: tuple[Tensor, Tensor] | None, smooth: Temperature | None,
-    strict: bool | None, plan: Any, value: Any, gap: Any, status: Any,
-) -> Solution:  # fmt: skip
-    """Raises where it should, and gives the results their gradients; on the device that the batch is on."""
+    plan, value, gap, status = optimal(batch, constraint, mass)
     if strict or (strict is None and batch.single):
         batch.refuse(constraint, status)
     solution = Solution(*batch.give_back(plan, value, gap, status))
-    if batch.cost.requires_grad and torch.is_grad_enabled():
-        given_costs = batch.cost[0] if batch.single else batch.cost
-        solution = solution._replace(cost=envelope(given_costs, solution.cost, solution.plan))
-        if smooth is not None:
-            entropic = partial(smooth_plans, batch, constraint, smooth, mass, status == Status.OK)
-            solution = solution._replace(plan=implicit(given_costs, solution.plan, entropic))
-    return solution
+    if not batch.wants_gradient:
+        return solution
+    from whymatch.transport.entropic import entropic_plans
+    from whymatch.transport.gradients import envelope, implicit
+
+    plan, value = solution.plan, envelope(batch.given, solution.cost, solution.plan)
+    if smooth is not None:
+        entropic = partial(entropic_plans, batch, constraint, smooth, mass, solved=status == Status.OK)
+        plan = implicit(batch.given, plan, entropic)
+    return solution._replace(plan=plan, cost=value)
 
 
-def _warm_up() -> None:
-    """Calls once what solving on a CPU calls in torch, while this module loads and nobody can fork.
+def optimal(batch: Batch, constraint: Constraint, mass: Sequence[Any] | None) -> tuple[Array, Array, Array, Array]:
+    """Plans, objectives, gaps and statuses, where the batch is."""
+    if not constraint.takes_masses:
+        return batch.kernels.optimal_links(batch, constraint)
+    masses = units(batch, mass)
+    return batch.kernels.optimal_flows(batch, masses, first_status(batch, constraint, masses.valid))
 
-    Torch sets up each of its functions on the first call, under a lock of the C library. In the child of a process that
-    forks at such a moment of another thread that lock stays locked, and the next new function never returns.
+
+def path(cost: Array, max_k: int | None = None, *, sizes: Array | None = None) -> OptimalPath:
+    """The cheapest 1, 2, …, K links, and their total costs.
+
+    K is the largest number of spans that the shorter text of a problem has, or `max_k` where that is less. Where
+    `sizes` are on a GPU it is as many as the padded costs have room for, since nothing waits for the GPU.
+
+    What each further link adds never falls: a bend in `path(cost).increments` is a good k. The links may change from k
+    to k + 1. A k that a problem has no links for costs +inf; a single matrix with NaN or -inf raises ValueError.
     """
-    for cost in (torch.zeros(1, 1), torch.zeros(1, 1, 1, dtype=torch.float64), torch.zeros(1, 1, dtype=torch.float16)):
-        batch = as_batch(cost)
-        batch.give_back(batch.values(), np.zeros(1), np.zeros(1, dtype=np.int64))
+    most = MANY if max_k is None else Exactly(max_k).k
+    batch = as_batch(cost, sizes)
+    results = batch.kernels.every_k(batch, min(most, batch.most_links))
+    if batch.single and (results[-1] == Status.INVALID).any():
+        batch.refuse(Exactly(1), results[-1][:, 0])
+    return OptimalPath(*batch.give_back(*results))
 
 
-_warm_up()
+def margin(
+    cost: Array,
+    constraint: Constraint,
+    solution: Solution,
+    *,
+    sizes: Array | None = None,
+    mass: tuple[Array, Array] | None = None,
+) -> Array:
+    """(…) what the best alignment without one of the solution's links costs more, the smallest over its links.
+
+    0 means a tie: another alignment is as good. +inf means that there is no other; a difference that is too large for
+    the precision of the costs becomes the largest number of that precision. NaN where the solution is not ok. Takes
+    what `solve` took, and solves once more for every link.
+    """
+    check_constraint(constraint, mass)
+    batch = as_batch(cost, sizes)
+    xp, (count, n, m) = batch.xp, batch.costs.shape
+    if tuple(solution.plan.shape) != ((n, m) if batch.single else (count, n, m)):
+        raise ValueError(f"The solution is of other costs: its plan has shape {tuple(solution.plan.shape)}.")
+    exact = batch.in_double()
+    masses = None if mass is None else tuple(given(batch, mass)[0])
+    _, best, _, status = optimal(exact, constraint, masses)
+    more = xp.full((count, n, m), float("inf"), dtype=xp.float64, device=device(batch.costs))
+    b, i, j = xp.nonzero(xp.reshape(batch.array(solution.plan), (count, n, m)))
+    step = max(1, MAX_COSTS_PER_BATCH // max(1, n * m))
+    for start in range(0, len(b), step):
+        interruption_point()
+        links = b[start : start + step], i[start : start + step], j[start : start + step]
+        without = exact.costs[links[0]]
+        without[xp.arange(len(without), device=device(without)), links[1], links[2]] = float("inf")
+        other = replace(exact, costs=without, given_sizes=exact.sizes[links[0]])
+        chosen = None if masses is None else (masses[0][links[0]], masses[1][links[0]])
+        _, cost_without, _, status_without = optimal(other, constraint, chosen)
+        extra = xp.clip(cost_without - best[links[0]], max=limits(batch.dtype)[0])
+        more[links] = xp.where(status_without == Status.INFEASIBLE, float("inf"), extra)
+    margins = xp.clip(xp.min(more, axis=(1, 2)), min=0) if n * m else best + float("inf")
+    return batch.give_back(xp.where(status == Status.OK, margins, float("nan")))[0]

@@ -1,12 +1,13 @@
 """Backward rules."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+
+from whymatch.transport.entropic import EntropicPlans
 
 RIDGE = 1e-12  # alpha + x and beta - x are as good as alpha and beta; this picks one of them
 
@@ -31,27 +32,11 @@ def envelope(costs: Tensor, optimum: Tensor, plan: Tensor) -> Tensor:
     return result
 
 
-class Smooth(NamedTuple):
-    """What the implicit rule needs: entropic plans with their reservoirs, epsilon, and the mass of a link."""
-
-    plan: np.ndarray
-    epsilon: np.ndarray
-    share: np.ndarray
-
-
-class DeviceSmooth(NamedTuple):
-    """The same on a GPU."""
-
-    plan: Tensor
-    epsilon: Tensor
-    share: Tensor
-
-
 class Implicit(torch.autograd.Function):
     """A plan whose derivative is that of an entropic plan, which is asked for only when it is needed."""
 
     @staticmethod
-    def forward(ctx: Any, costs: Tensor, plan: Tensor, entropic: Callable[[], Smooth | DeviceSmooth]) -> Tensor:
+    def forward(ctx: Any, costs: Tensor, plan: Tensor, entropic: Callable[[], EntropicPlans]) -> Tensor:
         ctx.save_for_backward(costs)  # so that torch notices when they change before the entropic plan is asked for
         ctx.entropic = entropic
         return plan.clone()
@@ -62,32 +47,40 @@ class Implicit(torch.autograd.Function):
         _ = ctx.saved_tensors
         (gradient,) = gradients
         single = gradient.ndim == 2
-        smooth = ctx.entropic()
-        if isinstance(smooth, DeviceSmooth):
-            from whymatch.transport.kernels.gpu.backward import pull_back_there
+        wanted = gradient[None] if single else gradient
+        plans = ctx.entropic()
+        smooth = plans.plan, plans.epsilon, plans.share
+        if isinstance(plans.plan, Tensor):
+            from whymatch.transport.kernels.gpu import launch
 
-            result = pull_back_there(gradient[None] if single else gradient, *smooth)
+            result = launch.pull_back(wanted, *smooth)
         else:
-            wanted = gradient.cpu().double()
-            result = pull_back(wanted[None] if single else wanted, smooth).to(gradient)
+            arrays = (torch.from_numpy(values) for values in smooth)
+            result = pull_back(wanted.cpu().double(), *arrays).to(gradient)
         return result[0] if single else result, None, None
 
 
-def implicit(costs: Tensor, plan: Tensor, entropic: Callable[[], Smooth | DeviceSmooth]) -> Tensor:
+def implicit(costs: Tensor, plan: Tensor, entropic: Callable[[], EntropicPlans]) -> Tensor:
     """`plan`, with the gradient of an entropic plan towards `costs`."""
     result: Tensor = Implicit.apply(costs, plan, entropic)  # type: ignore[no-untyped-call]
     return result
 
 
-def pull_back(gradient: Tensor, smooth: Smooth) -> Tensor:
+def total_cost(costs: Tensor, plan: Tensor, zero: float, total: Tensor) -> Tensor:
+    """`total`, with the gradient of <costs - zero, plan> towards both."""
+    quarters = (costs / 4 - zero / 4).masked_fill(plan == 0, 0)  # which cannot overflow
+    sums = (quarters * plan).sum(dim=(-2, -1))
+    return total + 4 * (sums - sums.detach())
+
+
+def pull_back(gradient: Tensor, plan: Tensor, epsilon: Tensor, share: Tensor) -> Tensor:
     """The gradient with respect to the costs, from one with respect to the plan (both batch, n, m).
 
     A plan P = exp((f + g - C) / epsilon) with fixed sums of rows a and columns b has the derivative
     dP = P * (df + dg - dC) / epsilon, with df and dg such that the sums stay. Transposed, a gradient G becomes
     -P * (G - alpha - beta) / epsilon, where alpha and beta solve [diag(a) P; P' diag(b)] (alpha, beta) = sums of P * G.
     """
-    plan = torch.from_numpy(smooth.plan)
-    weighted = torch.nn.functional.pad(gradient, (1, 0, 1, 0)) * torch.from_numpy(smooth.share)[:, None, None] * plan
+    weighted = torch.nn.functional.pad(gradient, (1, 0, 1, 0)) * share[:, None, None] * plan
     rows, columns = plan.sum(dim=2), plan.sum(dim=1)
     rows, columns = rows.masked_fill(rows == 0, 1), columns.masked_fill(columns == 0, 1)
     per_row = plan / rows[:, :, None]
@@ -98,4 +91,4 @@ def pull_back(gradient: Tensor, smooth: Smooth) -> Tensor:
     beta = (beta + torch.linalg.lu_solve(*factors, right - system @ beta))[:, :, 0]  # takes out what the ridge put in
     alpha = (weighted.sum(dim=2) - (plan @ beta[:, :, None])[:, :, 0]) / rows
     result = plan * (alpha[:, :, None] + beta[:, None, :]) - weighted
-    return (result / torch.from_numpy(smooth.epsilon)[:, None, None])[:, 1:, 1:]
+    return (result / epsilon[:, None, None])[:, 1:, 1:]

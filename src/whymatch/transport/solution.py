@@ -1,9 +1,11 @@
-"""What a solver gives back."""
+"""What the solvers give back. Arrays are of the caller's kind: of numpy or of torch, in the precision of the costs."""
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from torch import Tensor
+import numpy as np
+
+Array: TypeAlias = Any  # an array of numpy or a tensor of torch
 
 TOLERANCE = 1e-12
 """A gap within this share of the range of the costs is rounding. For `UpTo` the range ends at `below`."""
@@ -21,31 +23,46 @@ class Status(IntEnum):
 class Solution(NamedTuple):
     """Optimal plans, one problem or a batch; zero plan and NaN cost and gap where it is invalid or infeasible."""
 
-    plan: Tensor
+    plan: Array
     """(…, n, m) mass moved from left span i to right span j, zero where nothing is aligned."""
-    cost: Tensor
+    cost: Array
     """(…) the optimised objective."""
-    gap: Tensor
+    gap: Array
     """(…) cost minus a feasible dual value: the plan is optimal to within this, but for rounding (`TOLERANCE`)."""
-    status: Tensor
+    status: Array
     """(…) a `Status` for each problem."""
 
     @property
-    def links(self) -> Tensor:
+    def links(self) -> Array:
         """(number of links, 2) the left and right span of each; (…, 3) with the problem first for a batch."""
-        return self.plan.nonzero()
+        return np.argwhere(self.plan) if isinstance(self.plan, np.ndarray) else self.plan.nonzero()
 
 
-class Path(NamedTuple):
+class OptimalPath(NamedTuple):
     """The optimal `Exactly(k)` for k = 1, 2, …, K, in this order along the dimension of length K."""
 
-    cost: Tensor
+    cost: Array
     """(…, K) total cost of the k links; +inf where there are none, ±inf out of range, NaN where it is invalid."""
-    increments: Tensor
+    increments: Array
     """(…, K) what the k-th link adds to the total cost; never falls, +inf where there are no k links."""
-    partner: Tensor
+    partner: Array
     """(…, K, n) the right span that each left span is linked to, -1 for none."""
-    gap: Tensor
+    gap: Array
     """(…, K) cost minus a feasible dual value, NaN where there are no k links."""
-    status: Tensor
+    status: Array
     """(…, K) a `Status` for each k."""
+
+
+class Entropic(NamedTuple):
+    """Entropic plans, one problem or a batch; zero plan and NaN cost and error where it is invalid or infeasible."""
+
+    plan: Array
+    """(…, n, m) mass moved from left span i to right span j; all of it positive."""
+    cost: Array
+    """(…) <cost, plan>, and <cost - below, plan> for `UpTo`."""
+    error: Array
+    """(…) the share of the mass that was out of place when the iteration stopped."""
+    iterations: Array
+    """(…) how many iterations that took."""
+    status: Array
+    """(…) a `Status` for each problem."""

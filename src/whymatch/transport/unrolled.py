@@ -5,9 +5,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from whymatch.transport.batch import as_batch
 from whymatch.transport.constraints import Constraint
-from whymatch.transport.reservoirs import reservoirs
+from whymatch.transport.masses import reservoirs
+from whymatch.transport.tensors import as_batch
 
 
 def unrolled(
@@ -19,8 +19,8 @@ def unrolled(
     """
     batch = as_batch(cost)
     masses = reservoirs(batch, constraint)
-    left, right = (torch.from_numpy(side).to(batch.cost) for side in (masses.left, masses.right))
-    costs = torch.nn.functional.pad(batch.cost - constraint.zero(0.0), (1, 0, 1, 0))
+    left, right = (torch.from_numpy(side).to(batch.tensor) for side in (masses.left, masses.right))
+    costs = torch.nn.functional.pad(batch.tensor - constraint.zero(0.0), (1, 0, 1, 0))
     if not constraint.thresholded:
         costs[:, 0, 0] = torch.inf
     top, side = int(left[0, 0] == 0), int(right[0, 0] == 0)  # leave out a reservoir without mass: its logarithm is -inf

@@ -15,11 +15,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from whymatch.text.document import joined
-from whymatch.text.encoders.context import InContext
-from whymatch.text.encoders.finetuned import FineTuned
+from whymatch.text.encoders.context import InContext, WordEncoder
 from whymatch.text.encoders.network import load
-from whymatch.text.encoders.sentence import SentenceEncoder
-from whymatch.text.encoders.word import WordEncoder
+from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
 
 TEXT = joined(["the cat sat on the mat", "it is very cold today"])
 PICKLES = [

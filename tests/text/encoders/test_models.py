@@ -14,9 +14,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from whymatch.text.encoders import models
+from whymatch.text.encoders.context import WordEncoder
 from whymatch.text.encoders.models import BUNDLE, BUNDLED, MINILM, locate
 from whymatch.text.encoders.network import load
-from whymatch.text.encoders.word import WordEncoder
 from whymatch.text.spans import words
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.transport.on_device import DEVICE
-from whymatch.text.encoders.recurrence import recurrence, step_by_step
+from whymatch.text.encoders.sru import recurrence, step_by_step
 
 pytest.importorskip("triton")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whymatch.text.document import joined
-from whymatch.text.encoders.recurrent import AT_ONCE, LENGTH, RecurrentEncoder
+from whymatch.text.encoders.recurrent import MAX_SEQUENCES_PER_BATCH, MAX_WORDS_PER_SEQUENCE, RecurrentEncoder
 from whymatch.text.encoders.sru import SRU, Direction
 from whymatch.text.spans import Span, words
 from whymatch.text.vectors import WordVectors
@@ -68,7 +68,9 @@ def test_gradients_are_those_of_the_equations() -> None:
     assert torch.autograd.gradcheck(lambda x: sru(x, torch.tensor([4, 4])), (texts,))
 
 
-VECTORS = WordVectors("toy", {word: i for i, word in enumerate(["the", "cat", "sat", "Dog"])}, torch.randn(4, 5))
+VECTORS = WordVectors(
+    "toy", {word: i for i, word in enumerate(["the", "cat", "sat", "Dog"])}, torch.randn(4, 5).numpy()
+)
 
 
 @given(st.lists(st.text(alphabet="the cat sat dog.", min_size=1).filter(str.strip), min_size=1, max_size=4))
@@ -89,9 +91,8 @@ def test_context_reaches_a_word_from_both_sides() -> None:
 
 def test_unknown_words_are_defined() -> None:
     found = VECTORS.of(["CAT", "cat", "dog", "Dog", "zebra"])
-    assert torch.equal(found[0], found[1])
-    assert found[2].norm() == 0 != found[3].norm()
-    assert found[4].norm() == 0
+    assert np.array_equal(found[0], found[1])
+    assert found.any(axis=1).tolist() == [True, True, False, True, False]
 
 
 def test_the_seed_decides_and_leaves_other_randomness_alone() -> None:
@@ -122,11 +123,11 @@ def test_words_count_by_their_weights_in_a_mean() -> None:
     weights = torch.arange(len(VECTORS.vectors), dtype=torch.float32)
     text = joined([*list(VECTORS.words)[:3], " ".join(list(VECTORS.words)[1:4])])
     mean = RecurrentEncoder(VECTORS, layers=0, weights=weights).encode([text.text], [text.spans])[0]
-    weighted = VECTORS.vectors * weights[:, None]
+    weighted = torch.from_numpy(VECTORS.vectors) * weights[:, None]
     torch.testing.assert_close(torch.from_numpy(mean), torch.cat([weighted[:3], weighted[1:4].mean(dim=0)[None]]))
-    with pytest.raises(ValueError, match="weights are one a word vector"):
+    with pytest.raises(ValueError, match="weights are one per word vector"):
         RecurrentEncoder(VECTORS, layers=1, weights=weights)
-    with pytest.raises(ValueError, match="weights are one a word vector"):
+    with pytest.raises(ValueError, match="weights are one per word vector"):
         RecurrentEncoder(VECTORS, layers=0, weights=weights[:-1])
 
 
@@ -140,4 +141,7 @@ def test_one_long_text_does_not_make_the_others_long() -> None:
     found = encoder.encode([text.text], [text.spans])[0]
     torch.testing.assert_close(found[-1:], encoder.encode([pieces[-1]], [[Span(0, len(pieces[-1]))]])[0])
     assert sum(texts for texts, _ in shapes) == 302
-    assert all(texts == 1 or texts * steps <= AT_ONCE[0] * LENGTH for texts, steps in shapes)
+    assert all(
+        texts == 1 or texts * steps <= MAX_SEQUENCES_PER_BATCH["cpu"] * MAX_WORDS_PER_SEQUENCE
+        for texts, steps in shapes
+    )

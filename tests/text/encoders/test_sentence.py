@@ -12,9 +12,8 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from whymatch.text.document import joined
-from whymatch.text.encoders.finetuned import FineTuned
 from whymatch.text.encoders.modules import read_pooling
-from whymatch.text.encoders.sentence import SentenceEncoder, pooled
+from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder, pooled
 
 PIECES = ["A cat sat on the mat.", "Quantum chromodynamics!", "é", "👩\u200d👧 ok?", "the " * 150, "שלום עולם", "a cat"]
 

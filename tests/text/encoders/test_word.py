@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoModel, AutoTokenizer
 
-from whymatch.text.encoders.word import WordEncoder, overlapping
+from whymatch.text.encoders.context import WordEncoder, overlapping
 from whymatch.text.spans import Span, words
 
 

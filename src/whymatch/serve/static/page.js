@@ -15,7 +15,7 @@
 
   // State: what a link holds, after the #.
   const state = (way) => way === "search"
-    ? { query: at("query").value, top: Number(at("top").value) }
+    ? { query: at("query").value, top_k: Number(at("top").value) }
     : { left: at("left").value, right: at("right").value, spans: at("spans").value, rule: constraint.value, k: Number(at("k").value) };
 
   const choose = (select, value) => {
@@ -31,7 +31,7 @@
     }
     choose(at("spans"), values.spans ?? at("spans").options[0].value);
     choose(constraint, values.rule ?? "");
-    choose(at("top"), values.top ?? 10);
+    choose(at("top"), values.top_k ?? 10);
     if (Number.isInteger(values.k) && values.k > 0) at("k").value = values.k;
     offerK();
   };
@@ -56,7 +56,7 @@
 
   // Requests.
   const asked = (way, values) => {
-    if (way === "search") return { query: values.query, top: values.top, page: true };
+    if (way === "search") return { query: values.query, top_k: values.top_k, page: true };
     const rule = values.rule === "" ? {} : { constraint: values.rule === "balanced" ? values.rule : `${values.rule}:${values.k}`, clip: true };
     return { left: values.left, right: values.right, spans: values.spans, page: true, ...rule };
   };

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class Encoder(Protocol):
-    """Turns the spans of a text into one vector each."""
+    """Turns each span of a text into a vector."""
 
     @property
     def name(self) -> str:
-        """What it is, for people and for files."""
+        """What people and files call it."""
 
     @property
     def contextual(self) -> bool:
@@ -28,11 +28,11 @@ class Encoder(Protocol):
 
 
 class PairEncoder(Encoder, Protocol):
-    """Turns the spans of two texts that are read together into one vector each."""
+    """Reads the two texts of a pair together."""
 
     @property
     def jointly(self) -> bool:
-        """Whether it does; else it encodes each text alone."""
+        """Whether it does; otherwise it encodes each text alone."""
 
     def encode_pairs(self, pairs: Sequence[tuple[Document, Document]]) -> list[tuple[np.ndarray, np.ndarray]]:
         """(spans, dimensions) for the left and the right text of each pair."""
@@ -44,15 +44,13 @@ class PairEncoder(Encoder, Protocol):
         """How many tokens it reads to encode each pair."""
 
 
-class CountingEncoder(Encoder, Protocol):
-    """An encoder that can say how much it has to read."""
-
-    def token_counts(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens it reads to encode each text; parts of a text that it reads twice count twice."""
+def reads_pairs(encoder: object) -> TypeGuard[PairEncoder]:
+    """Whether an encoder reads the two texts of a pair together."""
+    return bool(getattr(encoder, "jointly", False))
 
 
 def token_counts(encoder: object, texts: Sequence[str]) -> list[int]:
-    """How many tokens an encoder reads for each text; the number of characters, where it does not say."""
+    """How many tokens an encoder reads for each text, by its own `token_counts`, or else how many characters it has."""
     if hasattr(encoder, "token_counts"):
         return list(encoder.token_counts(texts))
     return [len(text) for text in texts]
@@ -63,8 +61,3 @@ def tokens_read(encoder: object, pairs: Sequence[tuple[str, str]]) -> int:
     if reads_pairs(encoder):
         return sum(encoder.pair_token_counts(pairs))
     return sum(token_counts(encoder, list(dict.fromkeys(text for pair in pairs for text in pair))))
-
-
-def reads_pairs(encoder: object) -> TypeGuard[PairEncoder]:
-    """Whether an encoder reads the two texts of a pair together."""
-    return bool(getattr(encoder, "jointly", False))

@@ -5,30 +5,36 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from whymatch.batching import Size, size_sorted
 from whymatch.interruption import interruption_point
 from whymatch.text.encoders.folders import member, model_files, read_weights, staged
 
-AT_ONCE = {"cpu": 2**10, "cuda": 2**16}  # tokens in a batch, padding included
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+MAX_TOKENS_PER_BATCH = {"cpu": 2**10, "cuda": 2**16}  # padding included
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A Hugging Face encoder with its tokenizer."""
+    """A Hugging Face encoder with its tokenizer. A window is a list of token numbers that the model reads at once."""
 
     model: Any
     tokenizer: Any
-    before: list[int]  # special tokens around a text
+    before: list[int]
+    """The special tokens before a text."""
     after: list[int]
-    room: int  # tokens that fit, special ones included
+    room: int
+    """Tokens that fit in a window, special ones included."""
 
     def write(self, folder: Path) -> None:
-        """Model and tokenizer, as `load` reads them."""
+        """Writes model and tokenizer as `load` reads them."""
         with quietly():
             self.model.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)
@@ -38,38 +44,35 @@ class Network:
         return int(self.model.config.num_hidden_layers)
 
     @property
+    def size(self) -> int:
+        """The length of a token's vector."""
+        return int(self.model.config.hidden_size)
+
+    @property
     def device(self) -> torch.device:
         return torch.device(self.model.device)
-
-    def tokens(self, texts: Sequence[str]) -> Any:
-        """Token numbers and offsets of each text, without special tokens and without truncation."""
-        return self.tokenizer(
-            list(texts),
-            add_special_tokens=False,
-            return_offsets_mapping=True,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            truncation=False,
-            verbose=False,
-        )
-
-    def token_counts(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has, special ones not counted; other threads may run meanwhile."""
-        return [len(tokens) for tokens in self._counter.encode_batch_fast([*texts], add_special_tokens=False)]
-
-    @cached_property
-    def _counter(self) -> Any:
-        """The tokenizer's own copy for counting: the original changes its settings while it is in use."""
-        backend = self.tokenizer.backend_tokenizer
-        copy = type(backend).from_str(backend.to_str())
-        copy.no_truncation()
-        copy.no_padding()
-        return copy
 
     @property
     def fits(self) -> int:
         """Tokens of a text that fit between the special ones."""
         return self.room - len(self.before) - len(self.after)
+
+    def tokens(self, texts: Sequence[str]) -> "list[Encoding]":
+        """The tokens of each text (`ids`, `offsets`), without special ones and without truncation."""
+        return self._backend.encode_batch([*texts], add_special_tokens=False)
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has, special ones not counted; other threads may run meanwhile."""
+        return [len(tokens) for tokens in self._backend.encode_batch_fast([*texts], add_special_tokens=False)]
+
+    @cached_property
+    def _backend(self) -> "Tokenizer":
+        """A copy of the tokenizer without truncation and padding, which nobody changes while it is in use."""
+        backend: Tokenizer = self.tokenizer.backend_tokenizer
+        copy = type(backend).from_str(backend.to_str())
+        copy.no_truncation()
+        copy.no_padding()
+        return copy
 
     def window(self, tokens: list[int]) -> list[int]:
         """Tokens with the special ones around them."""
@@ -78,54 +81,52 @@ class Network:
     def together(self, left: list[int], right: list[int]) -> tuple[list[int], list[int], int]:
         """Two texts in one window, as the tokenizer puts them; the left one starts where a text alone does.
 
-        Gives the tokens, which text each counts with, and where the right one starts.
+        Gives the tokens, the type of each (which text it counts with), and where the right one starts.
         """
-        ids, kinds, size, first, second = self.frame
+        ids, types, size, first, second = self._pair_of_letters
 
-        def around(values: list[int], of_left: list[int], of_right: list[int]) -> list[int]:
+        def replaced(values: list[int], of_left: list[int], of_right: list[int]) -> list[int]:
             return [*values[:first], *of_left, *values[first + size : second], *of_right, *values[second + size :]]
 
-        types = around(kinds, [kinds[first]] * len(left), [kinds[second]] * len(right))
-        return around(ids, left, right), types, second - size + len(left)
+        own_types = replaced(types, [types[first]] * len(left), [types[second]] * len(right))
+        return replaced(ids, left, right), own_types, second - size + len(left)
 
     @cached_property
-    def frame(self) -> tuple[list[int], list[int], int, int, int]:
+    def _pair_of_letters(self) -> tuple[list[int], list[int], int, int, int]:
         """Two texts of one letter in one window: tokens, types, the size of a text, and where each starts."""
         bare, both = self.tokenizer("a", add_special_tokens=False)["input_ids"], self.tokenizer("a", "a")
         ids, size, first = both["input_ids"], len(bare), len(self.before)
-        kinds = both.get("token_type_ids") or [0] * len(ids)
+        types = both.get("token_type_ids") or [0] * len(ids)
         second = next(i for i in range(first + size, len(ids)) if ids[i : i + size] == bare)
-        return ids, kinds, size, first, second
+        return ids, types, size, first, second
 
     def read(
         self, windows: Sequence[list[int]], layer: int | None = None, types: Sequence[list[int]] | None = None
     ) -> tuple[Tensor, np.ndarray]:
-        """(rows, dimensions) that hold the tokens of all windows, and the row of each window's first token."""
-        parts, first, total = [torch.zeros(0, self.model.config.hidden_size, device=self.device)], [0] * len(windows), 0
+        """The tokens of all windows, (rows, size), and the row of each window's first token among them."""
+        parts, first_rows, total = [torch.zeros(0, self.size, device=self.device)], np.zeros(len(windows), np.int64), 0
         for numbers, states in self.batches(windows, layer, types):
-            for row, number in enumerate(numbers):
-                first[number] = total + row * states.shape[1]
+            first_rows[numbers] = total + np.arange(len(numbers)) * states.shape[1]
             parts.append(states.flatten(0, 1))
             total += len(parts[-1])
-        return torch.cat(parts), np.array(first, dtype=np.int64)
+        return torch.cat(parts), first_rows
 
     def batches(
         self, windows: Sequence[list[int]], layer: int | None = None, types: Sequence[list[int]] | None = None
     ) -> Iterator[tuple[list[int], Tensor]]:
-        """The numbers of some windows and (windows, length, dimensions) from a layer, the last unless told.
+        """The numbers of windows of similar length, and their states (windows, length, size), batch by batch.
 
-        `types` says which text each token counts with, where a window holds two. Batches are of similar length, the
-        longest first, and nothing is kept. Empty windows are left out.
+        States are those of a layer, the last one by default; `types` are those of the tokens, where a window holds two
+        texts. The longest windows come first, and empty ones are left out.
         """
-        order = sorted(range(len(windows)), key=lambda number: len(windows[number]), reverse=True)
-        order = [number for number in order if windows[number]]
-        start, most = 0, AT_ONCE.get(self.device.type, 2**10)
-        while start < len(order):
+        kind = self.device.type
+        lengths = [len(window) if kind == "cpu" else stepped(len(window), self.room) for window in windows]
+        filled = [number for number, window in enumerate(windows) if window]
+        max_tokens = MAX_TOKENS_PER_BATCH.get(kind, MAX_TOKENS_PER_BATCH["cpu"])
+        for batch in reversed(size_sorted(filled, [Size(n=length) for length in lengths], max_tokens)):
             interruption_point()
-            longest = len(windows[order[start]])
-            length = longest if self.device.type == "cpu" else stepped(longest, self.room)
-            batch = order[start : start + max(1, most // length)]
-            ids = np.full((len(batch), length), self.tokenizer.pad_token_id or 0)
+            shape = len(batch), max(lengths[number] for number in batch)
+            ids = np.full(shape, self.tokenizer.pad_token_id or 0)
             mask, kinds = np.zeros_like(ids), np.zeros_like(ids)
             for row, number in enumerate(batch):
                 tokens = len(windows[number])
@@ -137,11 +138,10 @@ class Network:
             inputs = {name: torch.from_numpy(values).to(self.device) for name, values in given.items()}
             out = self.model(**inputs, output_hidden_states=layer is not None)
             yield batch, (out.last_hidden_state if layer is None else out.hidden_states[layer]).float()
-            start += len(batch)
 
 
 def stepped(length: int, room: int) -> int:
-    """The next of few lengths: the attention of a GPU makes a plan for each that it meets.
+    """The next of few lengths: a GPU's attention makes a plan for each length that it meets.
 
     >>> [stepped(length, room=500) for length in (3, 9, 64, 65, 300, 490)]
     [8, 16, 64, 128, 320, 500]
@@ -152,18 +152,18 @@ def stepped(length: int, room: int) -> int:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without the messages and progress bars of transformers."""
+    """Without the messages and progress bars of transformers for the time of a block."""
     from transformers.utils import logging as untyped
 
     logging: Any = untyped
-    was_verbose, showed = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    verbosity, showed_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
         yield
     finally:
-        logging.set_verbosity(was_verbose)
-        if showed:
+        logging.set_verbosity(verbosity)
+        if showed_bars:
             logging.enable_progress_bar()
 
 
@@ -173,12 +173,11 @@ def load(folder: Path, device: str | None = None) -> Network:
         stamps = [(name, member(folder, name).stat()) for name in model_files(folder)]
     except (OSError, ValueError) as error:
         raise ValueError(f"The model in {folder} cannot be loaded: {error}") from error
-    state = tuple((name, stamp.st_ino, stamp.st_size, stamp.st_mtime_ns) for name, stamp in stamps)
-    return _loaded(folder, device, state)
+    return _loaded(folder, device, tuple((name, s.st_ino, s.st_size, s.st_mtime_ns) for name, s in stamps))
 
 
 @lru_cache(maxsize=4)
-def _loaded(folder: Path, device: str | None, state: object) -> Network:
+def _loaded(folder: Path, device: str | None, stamps: object) -> Network:
     return load_own(folder, device)
 
 
@@ -203,7 +202,7 @@ def load_own(folder: Path, device: str | None = None) -> Network:
         raise ValueError(f"The folder {folder} holds no tokenizer: there is no vocabulary in it.")
     if not tokenizer.is_fast:
         raise ValueError(f"The tokenizer in {folder} does not give offsets. Use a model with a fast tokenizer.")
-    network = Network(model, tokenizer, *around(tokenizer), min(tokenizer.model_max_length, positions(model)))
+    network = Network(model, tokenizer, *_around(tokenizer), min(tokenizer.model_max_length, _positions(model)))
     if network.fits < 2:
         raise ValueError(f"The model in {folder} has room for {network.fits} tokens of a text. It needs 2 or more.")
     return network
@@ -216,8 +215,8 @@ def _build(folder: Path, stage: Path) -> tuple[Any, list[str]]:
     config = AutoConfig.from_pretrained(stage, local_files_only=True, trust_remote_code=False)
     if type(config) not in MODEL_MAPPING:
         raise ValueError(f"transformers has no encoder for models of the type {config.model_type!r}.")
-    found: Any = MODEL_MAPPING[type(config)]
-    kinds = found if isinstance(found, tuple) else (found,)
+    known: Any = MODEL_MAPPING[type(config)]
+    kinds = known if isinstance(known, tuple) else (known,)
     kind: Any = next((kind for kind in kinds if kind.__name__ in (config.architectures or ())), kinds[0])
     reads = getattr(kind, "input_modalities", "text")
     if {reads} != {"text"} and {*reads} != {"text"}:
@@ -237,7 +236,7 @@ def _read_tokenizer(stage: Path, config: Any) -> Any:
     return tokenizer
 
 
-def positions(model: Any) -> int:
+def _positions(model: Any) -> int:
     """How many tokens a model can tell the places of; 512 where it sets no limit."""
     limit = getattr(model.config, "max_position_embeddings", None) or 512
     table = next((part for name, part in model.named_modules() if name.endswith("position_embeddings")), None)
@@ -245,7 +244,7 @@ def positions(model: Any) -> int:
     return limit - (0 if padding is None else padding + 1) if limit > 0 else 512
 
 
-def around(tokenizer: Any) -> tuple[list[int], list[int]]:
+def _around(tokenizer: Any) -> tuple[list[int], list[int]]:
     """The special tokens that a tokenizer puts before and after a text."""
     bare, full = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
     start = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)

@@ -1,9 +1,11 @@
 """The simple recurrent unit (Lei et al., 2018): all products first, then a light loop over time."""
 
+from importlib.util import find_spec
+
 import torch
 from torch import Tensor, nn
 
-from whymatch.text.encoders.recurrence import recurrence
+from whymatch.interruption import interruption_point
 
 
 class Direction(nn.Module):
@@ -44,17 +46,44 @@ class SRU(nn.Module):
         self.dropout = dropout
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> Tensor:
-        """States for each step; steps from a text's length on are padding, and hold nothing of use."""
-        turned = backwards_in_time(inputs.shape[1], lengths)[..., None]
+        """States for each step; what it gives for padding means nothing."""
+        step = torch.arange(inputs.shape[1], device=lengths.device)[None]
+        reversed_step = torch.where(step < lengths[:, None], lengths[:, None] - 1 - step, step)[
+            ..., None
+        ]  # not padding
         states = inputs
         for ahead, back in zip(self.forwards, self.backwards, strict=True):
             states = nn.functional.dropout(states, self.dropout, self.training)
-            from_end = back(states.gather(1, turned.expand_as(states)))
-            states = torch.cat([ahead(states), from_end.gather(1, turned.expand_as(from_end))], dim=-1)
+            from_end = back(states.gather(1, reversed_step.expand_as(states)))
+            states = torch.cat([ahead(states), from_end.gather(1, reversed_step.expand_as(from_end))], dim=-1)
         return states
 
 
-def backwards_in_time(steps: int, lengths: Tensor) -> Tensor:
-    """(batch, time) the step that stands in the place of each when the text is reversed; padding stays where it is."""
-    step = torch.arange(steps, device=lengths.device)[None]
-    return torch.where(step < lengths[:, None], lengths[:, None] - 1 - step, step)
+def recurrence(
+    candidate: Tensor, forget: Tensor, reset: Tensor, highway: Tensor, gates: Tensor, bias: Tensor
+) -> Tensor:
+    """States (batch, time, hidden) from four inputs of that shape; gates and bias (2 · hidden): forget, then reset."""
+    if candidate.is_cuda and candidate.shape[1] and find_spec("triton"):
+        from whymatch.text.encoders.kernel import Recurrence
+
+        result: Tensor = Recurrence.apply(candidate, forget, reset, highway, gates, bias)  # type: ignore[no-untyped-call]
+        return result
+    return step_by_step(candidate, forget, reset, highway, gates, bias)
+
+
+def step_by_step(
+    candidate: Tensor, forget: Tensor, reset: Tensor, highway: Tensor, gates: Tensor, bias: Tensor
+) -> Tensor:
+    """The same as torch operations; inputs are unbound once, since the gradient of each slice is a whole tensor."""
+    forget_gate, reset_gate = gates.chunk(2)
+    forget_bias, reset_bias = bias.chunk(2)
+    state = torch.zeros_like(candidate[:, 0])
+    out = []
+    steps = (inputs.unbind(dim=1) for inputs in (candidate, forget, reset, highway))
+    for x, to_forget, to_reset, w in zip(*steps, strict=True):
+        interruption_point()
+        f = (to_forget + forget_gate * state + forget_bias).sigmoid()
+        r = (to_reset + reset_gate * state + reset_bias).sigmoid()
+        state = x + f * (state - x)
+        out.append(w + r * (state - w))
+    return torch.stack(out, dim=1)

@@ -1,4 +1,4 @@
-"""Encoders with weights that are trained."""
+"""Encoders with weights that are trained, and the simplest of them: a linear map over a frozen encoder."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -7,6 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from whymatch.text.encoders import Encoder, token_counts
+from whymatch.text.encoders.precomputed import KnownVectors
 from whymatch.text.spans import Span
 
 
@@ -23,7 +25,7 @@ class TrainableEncoder(nn.Module):
     tuned: bool = False
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
-        """(spans, size) for each text, with gradients, where the weights are."""
+        """(spans, size) for each text, with gradients, on the device of the weights."""
         raise NotImplementedError
 
     def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
@@ -36,7 +38,7 @@ class TrainableEncoder(nn.Module):
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """Without gradients and without dropout."""
+        """In evaluation mode and without gradients for the time of a block."""
         was_training = self.training
         self.eval()
         try:
@@ -46,7 +48,66 @@ class TrainableEncoder(nn.Module):
             self.train(was_training)
 
 
+class Projected(TrainableEncoder):
+    """The vectors of a frozen encoder, which reads each text once, through a linear map that starts as the identity.
+
+    A map that is not `learned` stays the identity.
+    """
+
+    def __init__(self, encoder: Encoder, size: int, dropout: float = 0.0, *, learned: bool = True) -> None:
+        super().__init__()
+        given = getattr(encoder, "size", size)
+        if given != size:
+            raise ValueError(f"{encoder.name} gives vectors of size {given}, and the map is for size {size}.")
+        self.encoder = encoder
+        self.name = f"{encoder.name}, projected"
+        self.contextual = encoder.contextual
+        self.size = size
+        self.map = nn.Linear(size, size, bias=False)
+        nn.init.eye_(self.map.weight)
+        self.map.requires_grad_(learned)
+        self.dropout = nn.Dropout(dropout)
+        self.learned = learned
+        self.known = KnownVectors()
+
+    def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
+        vectors = self.frozen(texts, spans)
+        if not vectors:
+            return []
+        mapped = self.map(self.dropout(torch.from_numpy(np.concatenate(vectors)).to(self.map.weight)))
+        return list(mapped.split([len(own) for own in vectors]))
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens the frozen encoder reads for each text."""
+        return token_counts(self.encoder, texts)
+
+    def forget(self) -> None:
+        self.known = KnownVectors()
+
+    def frozen(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
+        """The vectors of the frozen encoder, (spans, size) for each text; known ones are not computed again."""
+        vectors = [self.known.get(text, tuple(own)) for text, own in zip(texts, spans, strict=True)]
+        new = [number for number, own in enumerate(vectors) if own is None]
+        if new:
+            encoded = self.encoder.encode([texts[number] for number in new], [spans[number] for number in new])
+            for number, own in zip(new, encoded, strict=True):
+                vectors[number] = own
+                self.known.put(texts[number], tuple(spans[number]), own)
+        return [own for own in vectors if own is not None]
+
+
 def to_array(vectors: Tensor) -> np.ndarray:
     """A tensor without gradients as an array in single precision."""
     array: np.ndarray = vectors.float().cpu().numpy()
     return array
+
+
+def mean_rows(vectors: Tensor, rows: np.ndarray, counts: np.ndarray) -> Tensor:
+    """(spans, dimensions): the means of rows of `vectors`; `rows` has those of each span, one span after another.
+
+    `counts` says how many rows each span has. A span without rows has the zero vector.
+    """
+    lengths = torch.from_numpy(counts).to(vectors.device)
+    chosen = vectors[torch.from_numpy(rows).to(vectors.device)]
+    sums = torch.segment_reduce(chosen, "sum", lengths=lengths, unsafe=True)  # the check would wait for the GPU
+    return sums / lengths.clamp(min=1)[:, None]

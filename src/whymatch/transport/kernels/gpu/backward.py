@@ -4,14 +4,8 @@
 and with the same small ridge: a step is one pass over the plan.
 """
 
-import torch
 import triton
 import triton.language as tl
-from torch import Tensor
-
-from whymatch.transport.kernels.gpu import device_of
-from whymatch.transport.kernels.gpu.scaling import ROWS, WARPS
-from whymatch.transport.kernels.gpu.steps import SMALLEST
 
 RIDGE = tl.constexpr(1e-12)
 DONE = tl.constexpr(1e-26)  # of the residual's square at the start
@@ -102,18 +96,3 @@ def solve_backward(
         found = (p * (alpha + beta) - w) / epsilon
         tl.store(result + (i - 1) * M + columns - 1, found.to(REAL), mask=(columns >= 1) & (columns <= M))
         i += 1
-
-
-def pull_back_there(gradient: Tensor, plan: Tensor, epsilon: Tensor, share: Tensor) -> Tensor:
-    """The same for a batch (batch, n, m) on the device of the plans (batch, 1 + n, 1 + m)."""
-    count, n, m = gradient.shape
-    result = torch.empty_like(gradient, memory_format=torch.contiguous_format)
-    columns = max(SMALLEST, triton.next_power_of_2(1 + m))
-    if result.numel():
-        with device_of(plan):
-            solve_backward[(count,)](
-                plan, gradient.contiguous(), share, epsilon, result, n, m,
-                AT_ONCE=ROWS[columns], COLUMNS=columns,
-                REAL=tl.float64 if gradient.dtype == torch.float64 else tl.float32, num_warps=WARPS[columns],
-            )  # fmt: skip
-    return result

@@ -1,14 +1,10 @@
 """`Balanced()` on the GPU: each program reads one problem, solves it, certifies it and writes it out."""
 
-import torch
 import triton
 import triton.language as tl
-from torch import Tensor
 
-from whymatch.transport.kernels.gpu import device_of
 from whymatch.transport.kernels.gpu.batches import INFEASIBLE, INVALID, OK, OUT_OF_RANGE
 from whymatch.transport.kernels.gpu.flows import transport, untangle
-from whymatch.transport.kernels.gpu.launch import shape, working_type
 from whymatch.transport.kernels.gpu.steps import at, in_range, measure, one_row
 
 
@@ -117,24 +113,3 @@ def solve_masses(
         tl.store(status + b, tl.where(valid, INFEASIBLE, INVALID))
     elif found & ((lost > 0) | (tl.abs(total) == float("inf"))):
         tl.store(status + b, OUT_OF_RANGE)
-
-
-def optimal_flows(
-    cost: Tensor, sizes: Tensor, supply: Tensor, demand: Tensor, unit: Tensor, crumb: Tensor, status: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Plans, costs and gaps for whole units of mass `unit`; changes `status` in place."""
-    count, n, m = cost.shape
-    plan, flow = torch.empty_like(cost), torch.zeros(cost.shape, dtype=torch.int64, device=cost.device)
-    value = torch.empty(count, dtype=working_type(cost), device=cost.device)
-    gap = torch.empty_like(value)  # on its own: where an address starts is part of what a kernel is compiled for
-    settings = shape(cost, sizes)
-    del settings["RAGGED"]
-    if cost.dtype == torch.float64:
-        settings["SHRINK"] = 2.0**-64  # sums run over units of mass, of which there are up to 2^50
-    settings["ROWS"], settings["COLUMNS"] = settings["COLUMNS"], settings["ROWS"]  # here the longer side has the rows
-    if count:
-        with device_of(cost):
-            solve_masses[(count,)](
-                cost, sizes, supply, demand, unit, crumb, flow, plan, value, gap, status, n, m, **settings
-            )  # fmt: skip
-    return plan, value.to(cost.dtype), gap.to(cost.dtype), status

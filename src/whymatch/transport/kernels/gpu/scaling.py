@@ -6,13 +6,9 @@ sums, which say how to change g. Potentials are in double precision, since they 
 in that of the costs.
 """
 
-import torch
 import triton
 import triton.language as tl
-from torch import Tensor
 
-from whymatch.transport.kernels.gpu import device_of
-from whymatch.transport.kernels.gpu.steps import SMALLEST
 from whymatch.transport.solution import Status
 
 SHRINK = tl.constexpr(0.25)  # of epsilon, from one stage to the next
@@ -20,8 +16,6 @@ ROUGH = tl.constexpr(1e-2)  # the error at which an early stage is good enough
 BRIEF = tl.constexpr(100)  # the most iterations of an early stage
 HUGE = tl.constexpr(1e290)  # larger costs are divided by 2^32 first, so that differences of them stay finite
 TINY = tl.constexpr(1e-35)  # what a column's sum counts as where it has run out of range
-WARPS = {32: 1, 64: 1, 128: 2, 256: 4, 512: 4}
-ROWS = {32: 4, 64: 4, 128: 2, 256: 2, 512: 2}  # that a pass works on at the same time
 OK = tl.constexpr(int(Status.OK))
 INVALID = tl.constexpr(int(Status.INVALID))
 INFEASIBLE = tl.constexpr(int(Status.INFEASIBLE))
@@ -190,24 +184,3 @@ def write_smooth(
         row = to_mass(c, g, mass, sharpness, REAL).to(tl.float64)
         tl.store(plan + i * (M + 1) + columns, tl.where(columns <= tl.where(runs, m, -1), row, 0.0), mask=columns <= M)
         i += 1
-
-
-def entropic(
-    cost: Tensor, sizes: Tensor, below: float | None, left: Tensor, right: Tensor, epsilon: Tensor, status: Tensor,
-    relative: bool, tolerance: float, limit: int,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """Plans with reservoirs, errors and iterations, all double; changes `epsilon` and `status` in place."""
-    count, n, m = cost.shape
-    plan = torch.empty((count, 1 + n, 1 + m), dtype=torch.float64, device=cost.device)
-    error = torch.empty(count, dtype=torch.float64, device=cost.device)
-    iterations = torch.empty(count, dtype=torch.int64, device=cost.device)
-    columns = max(SMALLEST, triton.next_power_of_2(1 + m))
-    if count:
-        with device_of(cost):
-            solve_smooth[(count,)](
-                cost, sizes, cost if below is None else cost.new_full((1,), below), left, right, epsilon, plan, error,
-                iterations, status, tolerance, limit, n, m,
-                RELATIVE=relative, MEET=below is not None, AT_ONCE=ROWS[columns], COLUMNS=columns,
-                REAL=tl.float64 if cost.dtype == torch.float64 else tl.float32, num_warps=WARPS[columns],
-            )  # fmt: skip
-    return plan, error, iterations

@@ -13,7 +13,7 @@ import triton.language as tl
 SMALLEST = 32  # the shortest vector: a warp's width
 SIGN, LARGEST = tl.constexpr(-(2**31)), tl.constexpr(2**31 - 1)  # of whole numbers of 32 bits
 ROUNDING = tl.constexpr(1e-12)  # the share by which rounding may carry a sum beyond the largest number
-AT_ONCE = {32: 8, 64: 4, 128: 2, 256: 2}  # rows of each length that a pass over a matrix reads at the same time
+ROWS_AT_ONCE = {32: 8, 64: 4, 128: 2, 256: 2}  # rows of each length that a pass over a matrix reads at the same time
 
 
 @triton.jit

@@ -1,0 +1,45 @@
+"""Batches of problems of similar sizes, so that padding stays small and a batch fits in memory."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Size(NamedTuple):
+    """What an item takes in memory: a number of pairs of texts, of up to n and m spans."""
+
+    pairs: int = 1
+    n: int = 1
+    m: int = 1
+
+    @property
+    def cells(self) -> int:
+        """Pairs of spans."""
+        return self.pairs * self.n * self.m
+
+
+def size_sorted(rows: Sequence[int], sizes: Sequence[Size], max_cells: int) -> list[list[int]]:
+    """Rows in batches of similar sizes, of up to `max_cells` pairs of spans with their padding.
+
+    >>> size_sorted([0, 1, 2], [Size(n=3, m=3), Size(n=1, m=2), Size(n=2, m=2)], max_cells=8)
+    [[1, 2], [0]]
+    """
+    return pieces(sorted(rows, key=lambda row: sizes[row]), sizes, max_cells)
+
+
+def pieces(rows: Sequence[int], sizes: Sequence[Size], max_cells: int) -> list[list[int]]:
+    """Rows in their order, in batches of up to `max_cells` pairs of spans with their padding, or of one row.
+
+    >>> pieces([0, 1, 2, 3], [Size(n=2), Size(n=2), Size(n=3), Size(n=9)], max_cells=6)
+    [[0, 1], [2], [3]]
+    """
+    batches: list[list[int]] = []
+    widest = Size(0, 0, 0)
+    for row in rows:
+        size = sizes[row]
+        padded = Size(widest.pairs + size.pairs, max(widest.n, size.n), max(widest.m, size.m))
+        if not batches or padded.cells > max_cells:
+            batches.append([])
+            padded = size
+        batches[-1].append(row)
+        widest = padded
+    return batches

@@ -1,0 +1,119 @@
+"""Standard input, output and error, as the verbs use them: texts read, errors reported, progress shown."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from whymatch.reading import MEGABYTE, decoded
+from whymatch.show.words import plain
+
+if TYPE_CHECKING:
+    from whymatch.learning.train import Watch
+
+SECONDS_BETWEEN_LINES = 30.0  # of progress, where standard error is no terminal
+
+
+def complain(message: object) -> None:
+    """Prints one line to standard error, whatever the message holds; nothing where standard error is closed."""
+    if sys.stderr is not None:
+        print(f"whymatch: {plain(str(message))}", file=sys.stderr)
+
+
+def discard_output() -> None:
+    """Discards what is still to be printed, so that Python does not try again when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def read_text(source: str, *, max_mb: float, encoding: str) -> str:
+    """The text of a file, or of standard input for `-`. Raises ValueError for more than `max_mb` megabytes."""
+    name = "standard input" if source == "-" else source
+    if source != "-" and Path(source).is_dir():
+        raise ValueError(f"{source} is a folder. Give a text file, - for standard input, or --text for plain texts.")
+    with standard_input() if source == "-" else Path(source).open("rb") as file:
+        data = file.read(int(max_mb * MEGABYTE) + 1)
+    if len(data) > max_mb * MEGABYTE:
+        raise ValueError(f"{name} is larger than {max_mb:g} MB. Raise the limit with --max-mb, or cut the text.")
+    return decoded(data, name, encoding)
+
+
+def standard_input() -> BinaryIO:
+    """The bytes of standard input. Raises ValueError where it is closed."""
+    if sys.stdin is None:
+        raise ValueError("Standard input is closed.")
+    return sys.stdin.buffer
+
+
+def is_watched() -> bool:
+    """Whether a person sees standard error, and can be shown a progress bar."""
+    return sys.stderr is not None and sys.stderr.isatty() and find_spec("rich") is not None
+
+
+@contextmanager
+def progress_bar(description: str, total: int | None, *columns: str) -> Iterator[Callable[..., None]]:
+    """Yields a function that takes the number done so far, and by name values for `columns`, `total`, `description`.
+
+    Shows a bar at a terminal, and a line now and then in a log file or a pipe.
+    """
+    if sys.stderr is None or int(os.environ.get("RANK", "0")) > 0:  # of several processes only the first one reports
+        yield lambda done, **values: None
+        return
+    if not is_watched():
+        yield _progress_lines(description, total)
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    shown: list[Any] = [*Progress.get_default_columns(), *(f"{{task.fields[{name}]}}" for name in columns)]
+    with Progress(*shown, console=Console(stderr=True), redirect_stdout=False, redirect_stderr=True) as progress:
+        fields: dict[str, Any] = dict.fromkeys(columns, "")
+        task = progress.add_task(description, total=total, **fields)
+
+        def update(done: int, **values: Any) -> None:
+            progress.update(task, completed=done, **values)
+
+        yield update
+
+
+def _progress_lines(description: str, total: int | None) -> Callable[..., None]:
+    """As `progress_bar`, with one line every `SECONDS_BETWEEN_LINES`."""
+    written = time.monotonic()
+
+    def update(done: int, **values: Any) -> None:
+        nonlocal written
+        if time.monotonic() - written < SECONDS_BETWEEN_LINES:
+            return
+        written = time.monotonic()
+        name, size = values.pop("description", description), values.pop("total", total)
+        share = f"{done / size:.0%}" if size else f"{done:,}"
+        print(f"{name}: {', '.join([share, *map(str, values.values())])}", file=sys.stderr, flush=True)
+
+    return update
+
+
+@contextmanager
+def training_progress() -> Iterator["Watch"]:
+    """Yields what a training reports to: lines, and a bar for the texts that are encoded and the items learned from."""
+    from whymatch.learning.fit import Progress
+    from whymatch.learning.settings import Settings
+    from whymatch.learning.train import Watch
+
+    with progress_bar("training", 1, "loss", "speed") as update:
+
+        def show(run: Settings, progress: Progress) -> None:
+            update(
+                progress.done,
+                total=progress.items,
+                description=f"epoch {progress.epoch + 1} of {run.schedule.epochs}",
+                loss=f"loss {progress.loss:.3f}",
+                speed=f"{progress.speed:.0f}/s",
+            )
+
+        def encoded(done: int, texts: int) -> None:
+            update(done, total=texts, description="encoding")
+
+        yield Watch(lambda line: print(line, file=sys.stderr), encoded, show)

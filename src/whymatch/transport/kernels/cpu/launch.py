@@ -1,0 +1,133 @@
+"""Starts the kernels for CPUs: memory for the results, and a batch split over threads.
+
+The kernels release the GIL, so that plain threads are enough.
+"""
+
+import os
+import sys
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from itertools import pairwise
+
+import numpy as np
+
+from whymatch.transport.batch import Batch
+from whymatch.transport.constraints import Constraint
+from whymatch.transport.kernels.cpu.batches import solve_links, solve_masses, solve_path
+from whymatch.transport.kernels.cpu.scaling import solve_smooth
+from whymatch.transport.masses import Masses, Reservoirs
+from whymatch.transport.solution import Status
+
+SMALL_WORK = 500_000  # steps under which handing some to another thread takes longer than it saves
+PARTS_PER_THREAD = 4  # so that problems of unequal size even out
+
+
+def optimal_links(batch: Batch, constraint: Constraint) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Plans, objectives, gaps and statuses under a constraint whose links all have the same mass."""
+    status = np.where(constraint.admits(*batch.spans), Status.OK, Status.INFEASIBLE)
+    plan, value, gap = _memory(batch)
+    kernel = partial(solve_links, *constraint.rule(), batch.below(constraint), batch.largest)
+    share = constraint.mass(*batch.spans)
+    _run(kernel, batch, batch.costs, batch.sizes, share, plan, value, gap, status)
+    return plan, value, gap, status
+
+
+def optimal_flows(
+    batch: Batch, masses: Masses, status: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Plans, objectives, gaps and statuses for whole units of mass; changes `status` in place."""
+    plan, value, gap = _memory(batch)
+    arrays = [batch.costs, batch.sizes, masses.supply, masses.demand, masses.unit, masses.crumb]
+    _run(partial(solve_masses, batch.largest), batch, *arrays, plan, value, gap, status)
+    return plan, value, gap, status
+
+
+def every_k(batch: Batch, max_k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Costs, increments, partners, gaps and statuses of `Exactly(k)` for k = 1, …, max_k."""
+    count, n, _ = batch.costs.shape
+    partner = np.full((count, max_k, n), -1)
+    value = np.full((count, max_k), np.inf)
+    increment, gap = value.copy(), np.full((count, max_k), np.nan)
+    status = np.full((count, max_k), int(Status.INFEASIBLE))
+    kernel = partial(solve_path, batch.largest)
+    _run(kernel, batch, batch.costs, batch.sizes, partner, value, increment, gap, status)
+    return value, increment, partner, gap, status
+
+
+def entropic(
+    batch: Batch, constraint: Constraint, masses: Reservoirs, epsilon: np.ndarray, status: np.ndarray,
+    relative: bool, tolerance: float, max_iterations: int, placed: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Plans with reservoirs, plans with their masses in place, costs, errors, iterations and statuses.
+
+    Changes `epsilon`, which becomes absolute, and `status` in place. The kernel puts masses into place in any case.
+    """
+    count, n, m = batch.costs.shape
+    plan, in_place = np.zeros((2, count, 1 + n, 1 + m))
+    (value, error), iterations = np.full((2, count), np.nan), np.zeros(count, np.int64)
+    kernel = partial(solve_smooth, relative, batch.below(constraint), tolerance, max_iterations, batch.largest)
+    given = batch.costs, batch.sizes, masses.left, masses.right, masses.target, masses.share, epsilon
+    _run(kernel, batch, *given, plan, in_place, value, error, iterations, status, passes=10)
+    return plan, in_place[:, 1:, 1:] * masses.share[:, None, None], value, error, iterations, status
+
+
+def _memory(batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For plans, which the kernels clear, and for objectives and gaps."""
+    value, gap = np.full((2, len(batch.costs)), np.nan)
+    return np.empty_like(batch.costs), value, gap
+
+
+def _run(kernel: Callable[..., None], batch: Batch, *arrays: np.ndarray, passes: int = 1) -> None:
+    """Calls `kernel` on `arrays`, where a problem takes about shorter² · longer steps in each of its passes."""
+    count, n, m = batch.costs.shape
+    if count * n * m * min(n, m) * passes < SMALL_WORK:
+        kernel(*arrays)
+    else:
+        spread(kernel, batch.sizes.prod(axis=1) * batch.sizes.min(axis=1) * passes, *arrays)
+
+
+def spread(kernel: Callable[..., None], work: np.ndarray, *arrays: np.ndarray) -> None:
+    """Calls `kernel` on slices of `arrays` along the batch, on several threads where `work`, in steps, is large."""
+    total = work.sum()
+    threads = 1 if total < SMALL_WORK else min(_threads(), len(work))
+    if threads < 2:
+        kernel(*arrays)
+        return
+    share = np.cumsum(work) / total * threads * PARTS_PER_THREAD
+    edges = sorted({0, *np.searchsorted(share, np.arange(1, threads * PARTS_PER_THREAD)).tolist(), len(work)})
+    parts = deque(pairwise(edges))
+
+    def take_parts() -> None:
+        while True:
+            try:
+                low, high = parts.popleft()
+            except IndexError:
+                return
+            kernel(*(array[low:high] for array in arrays))
+
+    helping = [_helpers(threads - 1, os.getpid()).submit(take_parts) for _ in range(threads - 1)]
+    try:
+        take_parts()
+    finally:
+        parts.clear()
+        for helper in helping:
+            if not helper.cancel():  # it may still wait behind another caller's work
+                helper.result()
+
+
+def _threads() -> int:
+    """As many threads as torch may use where it is loaded, else OMP_NUM_THREADS or the cores of this process."""
+    of_torch = getattr(sys.modules.get("torch"), "get_num_threads", None)
+    if of_torch is not None:
+        return int(of_torch())
+    wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return int(wanted) if wanted.isdecimal() else cores or 1
+
+
+@cache
+def _helpers(threads: int, process: int) -> ThreadPoolExecutor:
+    """The threads beside the caller's own. Each process has its own, since threads do not survive a fork."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="whymatch")
