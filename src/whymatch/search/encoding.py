@@ -8,12 +8,11 @@ import numpy as np
 
 from whymatch import __version__
 from whymatch.matching.aligner import Aligner, Text
-from whymatch.matching.encoding import each_alone
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
 from whymatch.search.entries import Entry, make_entry, pooled
 from whymatch.text.document import Document, document
-from whymatch.text.encoders import reads_pairs
+from whymatch.text.encoders import each_alone, reads_pairs
 from whymatch.text.spans import SPLITTERS, is_blank
 from whymatch.transport.constraints import Constraint
 
