@@ -18,6 +18,7 @@ LAYERS = [
     "batching",
     "transport",
     "text",
+    "cost",
     "show",
     "matching",
     "datasets",
@@ -56,6 +57,57 @@ def test_imports_point_downwards(file: Path) -> None:
             assert LAYERS.index(layer) <= mine, f"{file} imports {module}, which is a layer above"
 
 
+def loaded_with(module: str) -> set[str]:
+    """The packages that importing a module of whymatch loads, by the imports at the top of files."""
+    pending, seen, packages = [module], set[str](), set[str]()
+    while pending:
+        name = pending.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if name.split(".")[0] != "whymatch":
+            packages.add(name.split(".")[0])
+            continue
+        path = SOURCE.joinpath(*name.split(".")[1:])
+        file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        if file.is_file():
+            pending += [".".join(name.split(".")[:depth]) for depth in range(1, name.count(".") + 1)]
+            pending += top_level_imports(file)
+    return packages - sys.stdlib_module_names
+
+
+def top_level_imports(file: Path) -> list[str]:
+    names = []
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.Import):
+            names += [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names += [node.module or "", *(f"{node.module}.{name.name}" for name in node.names)]
+    return names
+
+
+LIGHT = {"numpy", "numba", "llvmlite", "array_api_compat", "regex", "sentencex", "jinja2", "markupsafe", "filelock"}
+
+
+@pytest.mark.parametrize(
+    ("module", "packages"),
+    [
+        *((f"cli.{verb}", set[str]()) for verb in ("align", "train", "evaluate", "score", "data", "study", "serve")),
+        *((f"cli.{verb}", set[str]()) for verb in ("index", "search", "duplicates")),
+        ("transport.exact", LIGHT),
+        ("transport.entropic", LIGHT),
+        ("cost", LIGHT),
+        ("matching.aligner", LIGHT | {"safetensors"}),
+        ("matching.alignment", LIGHT),
+        ("matching.verification", LIGHT),
+        ("show.html", LIGHT),
+        ("show.terminal", LIGHT | {"rich"}),
+    ],
+)
+def test_a_module_loads_no_more_than_it_needs(module: str, packages: set[str]) -> None:
+    assert loaded_with(f"whymatch.{module}") <= packages
+
+
 def test_transport_knows_no_text() -> None:
     allowed = {"array_api_compat", "torch", "numpy", "numba", "llvmlite", "triton", "whymatch"}
     for file in (SOURCE / "transport").glob("**/*.py"):
@@ -81,8 +133,25 @@ def test_torch_loads_only_when_it_is_used(command: list[str]) -> None:
     assert not modules & {"torch", "numba", "matplotlib", "transformers"}
 
 
+ALIGNED = """
+import sys, numpy, whymatch as wm
+vectors = {"a b": [1.0, 0.0], "c": [0.0, 1.0], "a d": [0.9, 0.1]}
+why = wm.Aligner("line", wm.Precomputed(vectors)).align(["a b", "c"], ["a d", "c"], wm.Exactly(2))
+why.to_dict(), str(why), why.to_html(zoom=False)
+wm.solve(numpy.eye(3), wm.OneTo(1)), wm.transport.sinkhorn(numpy.eye(3), wm.OneTo(1))
+assert why.to_pharaoh() == "0-0 1-1"
+print(*sys.modules)
+"""
+
+
+def test_aligning_vectors_solving_and_pictures_load_neither_torch_nor_transformers() -> None:
+    ran = subprocess.run([sys.executable, "-c", ALIGNED], capture_output=True, text=True, check=True)
+    modules = {module.split(".")[0] for module in ran.stdout.split()}
+    assert "numba" in modules
+    assert not modules & {"torch", "transformers", "triton", "entmax"}
+
+
 def test_every_public_name_can_be_had() -> None:
-    assert set(whymatch.__all__) == set(whymatch.HOMES)
     for name in whymatch.__all__:
         assert name in dir(whymatch)
         assert getattr(whymatch, name) is not None

@@ -4,8 +4,9 @@ Documents have one sentence per line, and evidence is given in ranges of tokens 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -44,25 +45,20 @@ def _read_pair(folder: Path, row: JsonObject, splitter: Splitter) -> Pair:
     names = tuple(row.get("docids") or dict.fromkeys(piece["docid"] for piece in evidence))
     base = _sentence_pair(folder, row, names)
     if base is not None:
-        sides = [f"{base}{end}" for end in SENTENCES]
-        unknown = [piece["docid"] for piece in evidence if piece["docid"] not in sides]
-        if unknown:
-            raise ValueError(f"there is evidence in {unknown[0]}, which is neither {sides[0]} nor {sides[1]}")
-        left, right = (_read_documents(folder, (name,), splitter)[0] for name in sides)
-        marks = [
-            _marked_spans(text, [piece for piece in evidence if piece["docid"] == name], (name,), (0,))
-            for text, name in zip((left, right), sides, strict=True)
-        ]
-        return Pair(row["annotation_id"], left, right, str(row["classification"]), *marks)
-    if not names:
-        names = (row["annotation_id"].rsplit(":", 2)[0],)  # a row without evidence: its id starts with its document
-    right, first_tokens = _read_documents(folder, names, splitter)
-    query = [part.strip() for part in row["query"].split("||")]
-    left = joined([part for part in query if part])
-    if splitter is not lines:
-        left = document(left.text, splitter)
-    rationale = _marked_spans(right, evidence, names, first_tokens)
-    return Pair(row["annotation_id"], left, right, str(row["classification"]), right_rationale=rationale)
+        sides = [(f"{base}{end}",) for end in SENTENCES]
+    else:  # the id of a row without evidence starts with its document
+        sides = [names or (row["annotation_id"].rsplit(":", 2)[0],)]
+    known = [name for side in sides for name in side]
+    unknown = [piece["docid"] for piece in evidence if piece["docid"] not in known]
+    if unknown:
+        raise ValueError(f"there is evidence in {unknown[0]}, which is not among {', '.join(known)}")
+    texts = [_marked_text(folder, side, evidence, splitter) for side in sides]
+    if base is None:
+        parts = [part.strip() for part in row["query"].split("||")]
+        query = joined([part for part in parts if part])
+        texts = [(query if splitter is lines else document(query.text, splitter), None), *texts]
+    (left, left_rationale), (right, right_rationale) = texts
+    return Pair(row["annotation_id"], left, right, str(row["classification"]), left_rationale, right_rationale)
 
 
 def _sentence_pair(folder: Path, row: JsonObject, names: tuple[str, ...]) -> str | None:
@@ -73,33 +69,32 @@ def _sentence_pair(folder: Path, row: JsonObject, names: tuple[str, ...]) -> str
     return bases.pop() if len(bases) == 1 else None
 
 
-def _marked_spans(
-    text: Document, evidence: list[JsonObject], names: tuple[str, ...], first_tokens: tuple[int, ...]
-) -> tuple[Span, ...]:
-    """The evidence as spans of the text that is made of the documents of these names."""
-    tokens, spans = _token_spans(text), set()
+def _marked_text(
+    folder: Path, names: tuple[str, ...], evidence: Iterable[JsonObject], splitter: Splitter
+) -> tuple[Document, tuple[Span, ...] | None]:
+    """The documents of these names as one text, and the evidence in them as its spans."""
+    text, tokens, first_tokens = _read_documents(folder, names, splitter)
+    spans = set()
     for piece in evidence:
-        first = first_tokens[names.index(piece["docid"])]
-        start, end = first + piece["start_token"], first + piece["end_token"]
-        if not 0 <= start < end <= len(tokens):
-            raise ValueError(f"evidence tokens {start} to {end} lie outside a text of {len(tokens)} tokens")
-        spans.add(Span(tokens[start].start, tokens[end - 1].end))
-    return tuple(sorted(spans))
+        if piece["docid"] in first_tokens:
+            first = first_tokens[piece["docid"]]
+            start, end = first + piece["start_token"], first + piece["end_token"]
+            if not 0 <= start < end <= len(tokens):
+                raise ValueError(f"evidence tokens {start} to {end} lie outside a text of {len(tokens)} tokens")
+            spans.add(Span(tokens[start].start, tokens[end - 1].end))
+    return text, tuple(sorted(spans))
 
 
 @lru_cache(maxsize=1024)
-def _token_spans(text: Document) -> list[Span]:
-    return [Span(*match.span()) for match in re.finditer(r"\S+", text.text)]
-
-
-@lru_cache(maxsize=1024)
-def _read_documents(folder: Path, names: tuple[str, ...], splitter: Splitter) -> tuple[Document, tuple[int, ...]]:
-    """The documents as one text, and the number of each one's first token."""
+def _read_documents(
+    folder: Path, names: tuple[str, ...], splitter: Splitter
+) -> tuple[Document, list[Span], dict[str, int]]:
+    """The documents as one text, its tokens between blanks, and the number of each document's first token."""
     texts = [_read_document(folder, name).strip("\n") for name in names]
-    first_tokens = [0]
-    for text in texts:
-        first_tokens.append(first_tokens[-1] + len(text.split()))
-    return document("\n\n".join(texts), splitter), tuple(first_tokens)
+    whole = document("\n\n".join(texts), splitter)
+    tokens = [Span(*match.span()) for match in re.finditer(r"\S+", whole.text)]
+    first_tokens = accumulate((len(text.split()) for text in texts), initial=0)
+    return whole, tokens, dict(zip(names, first_tokens, strict=False))
 
 
 def _read_document(folder: Path, name: str) -> str:
@@ -132,11 +127,11 @@ def convert_eraser(folder: Path, query: QuerySpans = "parts") -> Conversion:
     }
     documents = _documents(folder)
     count = sum(1 for _ in (folder / "docs").iterdir()) if documents is None else len(documents)
-    return pair_conversion(splits, "sentences", _row_of_spans, **{"documents in all": count})
 
+    def row(pair: Pair) -> JsonObject:
+        return pair_row(pair) | {"left": pair.left.pieces, "right": pair.right.pieces}
 
-def _row_of_spans(pair: Pair) -> JsonObject:
-    return pair_row(pair) | {"left": pair.left.pieces, "right": pair.right.pieces}
+    return pair_conversion(splits, "sentences", row, **{"documents in all": count})
 
 
 def with_query_spans(pair: Pair, query: QuerySpans) -> Pair:

@@ -1,6 +1,6 @@
 """The records of a folder in ERASER's layout or in our own: `{train,val,test}.jsonl` with one record per line."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from operator import index
@@ -30,50 +30,40 @@ def read_split(folder: str | Path, split: str, task: Literal["rank", "classify"]
 def _read_split(
     folder: Path, split: str, task: str, spans: str, versions: tuple[tuple[int, int], ...]
 ) -> tuple[Pair | Query, ...]:
-    if task == "rank":
-        return (*read_queries(folder, split, splitter(spans)),)
-    if is_eraser(folder):
-        return (*read_eraser(folder, split, lines if spans == "sentence" else splitter(spans)),)
-    return (*read_pairs(folder, split, splitter(spans)),)
+    cut = splitter(spans)
+    if task == "classify" and is_eraser(folder):
+        return (*read_eraser(folder, split, lines if spans == "sentence" else cut),)
+    read = read_query if task == "rank" else read_pair
+    return (*read_records(folder, split, lambda row, name: read(row, name, cut)),)
 
 
-def read_pairs(folder: Path, split: str, splitter: Splitter) -> Iterator[Pair]:
-    """Rows with "left", "right" and, where there are any, "id", "label", "left_rationale" and "right_rationale".
+def read_pair(row: JsonObject, name: str, splitter: Splitter) -> Pair:
+    """A row with "left", "right" and, where there are any, "id", "label", "left_rationale" and "right_rationale".
 
-    A rationale is a list of [start, end] in characters.
+    A rationale is a list of [start, end] in characters; `name` is the id of a row that has none.
     """
-
-    def read(row: JsonObject, name: str) -> Pair:
-        check_names(row, ("id", "left", "right", "label", "left_rationale", "right_rationale"))
-        left, right = (document(row[side], splitter) for side in ("left", "right"))
-        marks = [_marked_spans(row.get(f"{side}_rationale"), text) for side, text in (("left", left), ("right", right))]
-        label = row.get("label")
-        return Pair(str(row.get("id", name)), left, right, None if label is None else str(label), *marks)
-
-    return read_records(folder, split, read)
+    _check_names(row, ("id", "left", "right", "label", "left_rationale", "right_rationale"))
+    left, right = (document(row[side], splitter) for side in ("left", "right"))
+    marks = [_marked_spans(row.get(f"{side}_rationale"), text) for side, text in (("left", left), ("right", right))]
+    label = row.get("label")
+    return Pair(str(row.get("id", name)), left, right, None if label is None else str(label), *marks)
 
 
-def read_queries(folder: Path, split: str, splitter: Splitter) -> Iterator[Query]:
-    """Rows with "query", "documents" and "relevant", the numbers of the relevant documents, from 0."""
-
-    def read(row: JsonObject, name: str) -> Query:
-        check_names(row, ("id", "ids", "query", "documents", "relevant"))
-        texts, relevant = row["documents"], row["relevant"]
-        if not isinstance(texts, list) or not isinstance(relevant, list):
-            raise ValueError('"documents" and "relevant" are lists')
-        numbers = {number for number in relevant if type(number) is int}
-        if len(numbers) != len(relevant) or not numbers or not numbers <= set(range(len(texts))):
-            raise ValueError(
-                f'"relevant" holds the numbers of similar documents, from 0 to {len(texts) - 1}: {relevant}'
-            )
-        documents = tuple(document(text, splitter) for text in texts)
-        marks = tuple(number in numbers for number in range(len(documents)))
-        return Query(str(row.get("id", name)), document(row["query"], splitter), documents, marks)
-
-    return read_records(folder, split, read)
+def read_query(row: JsonObject, name: str, splitter: Splitter) -> Query:
+    """A row with "query", "documents" and "relevant", the numbers of the relevant documents, from 0."""
+    _check_names(row, ("id", "ids", "query", "documents", "relevant"))
+    texts, relevant = row["documents"], row["relevant"]
+    if not isinstance(texts, list) or not isinstance(relevant, list):
+        raise ValueError('"documents" and "relevant" are lists')
+    numbers = {number for number in relevant if type(number) is int}
+    if len(numbers) != len(relevant) or not numbers or not numbers <= set(range(len(texts))):
+        raise ValueError(f'"relevant" holds the numbers of similar documents, from 0 to {len(texts) - 1}: {relevant}')
+    documents = tuple(document(text, splitter) for text in texts)
+    marks = tuple(number in numbers for number in range(len(documents)))
+    return Query(str(row.get("id", name)), document(row["query"], splitter), documents, marks)
 
 
-def check_names(row: Iterable[str], known: Sequence[str]) -> None:
+def _check_names(row: Iterable[str], known: Sequence[str]) -> None:
     """Raises for a name that is nearly one of those that are read; other names are the caller's own."""
     for name in row:
         if name not in known and (near := get_close_matches(name, known, 1, 0.85)):

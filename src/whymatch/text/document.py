@@ -1,15 +1,14 @@
 """A text with its spans."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import index
-from typing import Any
 
 from whymatch.text.spans import Span, Splitter, is_blank
 
 LIMIT = 2000
-"""Spans in a text, unless told otherwise: 2,000 on both sides are 4 million pairs."""
+"""Spans that a text may have by default: 2,000 on both sides are 4 million pairs."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,8 @@ class Document:
     def __hash__(self) -> int:
         return self._hash
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Made anew in another process, where strings have other hashes."""
+    def __reduce__(self) -> tuple[type, tuple[str, tuple[Span, ...]]]:
+        """Unpickled by making it anew: in another process strings have other hashes."""
         return type(self), (self.text, self.spans)
 
     @property
@@ -75,11 +74,16 @@ def joined(pieces: Sequence[str], separator: str = "\n") -> Document:
     return Document(separator.join(pieces), tuple(spans))
 
 
-def document(text: Any, split: Splitter, *, limit: int = LIMIT, separator: str = "\n") -> Document:
-    """A text split into spans; a sequence of strings is split already, and a document is taken as it is."""
+def document(text: object, split: Splitter, *, limit: int = LIMIT, separator: str = "\n") -> Document:
+    """A text split into spans; a sequence of strings is split already, and a document is taken as it is.
+
+    Raises:
+        TypeError: if it is no text, or the splitter gives something else than spans or strings.
+        ValueError: if it is not valid Unicode, has more spans than the limit, or was split badly.
+    """
     if isinstance(text, str):
         Document(text, ())  # valid Unicode, before a splitter reads it
-        text = Document(text, tuple(as_spans(text, split(text))))
+        text = Document(text, tuple(_to_spans(text, split(text))))
     elif isinstance(text, Sequence) and all(isinstance(piece, str) for piece in text):
         text = joined(text, separator)
     elif not isinstance(text, Document):
@@ -92,8 +96,8 @@ def document(text: Any, split: Splitter, *, limit: int = LIMIT, separator: str =
     return text
 
 
-def as_spans(text: str, pieces: Any) -> Iterable[Span]:
-    """What a splitter gave: offsets, or pieces to be found in the text one after another."""
+def _to_spans(text: str, pieces: Iterable[str | tuple[int, int]]) -> Iterator[Span]:
+    """What a splitter gave as spans: offsets, or pieces to be found in the text one after another."""
     if not isinstance(pieces, Iterable):
         raise TypeError(f"A splitter gives spans or strings, one after another; this one gave {type(pieces).__name__}.")
     end = 0
@@ -105,4 +109,4 @@ def as_spans(text: str, pieces: Any) -> Iterable[Span]:
             end = start + len(piece)
             yield Span(start, end)
         else:
-            yield piece
+            yield Span(*piece)

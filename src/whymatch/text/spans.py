@@ -9,7 +9,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from nltk.tokenize.punkt import PunktTokenizer
+    from regex import Pattern
 
 
 class Span(NamedTuple):
@@ -19,21 +23,23 @@ class Span(NamedTuple):
     end: int
 
 
-WINDOW = 10_000  # characters that sentencex reads at a time: its time grows with the square of their number
-LINE_BREAK = r"(?>\r\n|\r|\n)"  # atomic, or CRLF would count as two
-Splitter: TypeAlias = Callable[[str], Iterable[Any]]
+Splitter: TypeAlias = Callable[[str], Iterable[str | Span | tuple[int, int]]]
+"""Gives the spans of a text, or pieces that follow one another in it."""
+_WINDOW = 10_000  # characters that sentencex reads at a time: its time grows with the square of their number
+_LINE_BREAK = r"(?>\r\n|\r|\n)"  # atomic, or CRLF would count as two
 
 
-def shows(character: str) -> bool:
+def is_visible(character: str) -> bool:
+    """Whether a character shows on a page."""
     return character.isprintable() and not character.isspace()
 
 
 def is_blank(text: str) -> bool:
     """Whether nothing of the text shows on a page."""
-    return not any(map(shows, text))
+    return not any(map(is_visible, text))
 
 
-def trimmed(text: str, pieces: Iterable[tuple[int, int]]) -> list[Span]:
+def _trimmed(text: str, pieces: Iterable[tuple[int, int]]) -> list[Span]:
     """The pieces without white space around them, and without the blank ones."""
     spans = []
     for start, end in pieces:
@@ -49,7 +55,7 @@ def sentences(text: str) -> list[Span]:
     >>> [text[start:end] for text in ["It rained, e.g. on Mr. Fox. He left!"] for start, end in sentences(text)]
     ['It rained, e.g. on Mr. Fox.', 'He left!']
     """
-    return trimmed(text, pairwise([*_sentence_starts(text), len(text)]))
+    return _trimmed(text, pairwise([*_sentence_starts(text), len(text)]))
 
 
 def _sentence_starts(text: str) -> list[int]:
@@ -62,9 +68,9 @@ def _sentence_starts(text: str) -> list[int]:
 
     starts, begin, goes_on = list[int](), 0, False
     while begin < len(text):
-        end = begin + WINDOW
+        end = begin + _WINDOW
         pieces = get_sentence_boundaries("en", text[begin:end])[goes_on:]
-        late = [piece for piece in pieces if piece["start_index"] >= WINDOW // 2] if end < len(text) else []
+        late = [piece for piece in pieces if piece["start_index"] >= _WINDOW // 2] if end < len(text) else []
         breaks = [piece for piece in late if piece["is_paragraph_break"]]
         resume = begin + (breaks or late)[-1]["start_index"] if late else end
         starts += [begin + piece["start_index"] for piece in pieces if begin + piece["start_index"] < resume]
@@ -74,11 +80,11 @@ def _sentence_starts(text: str) -> list[int]:
 
 def punkt(text: str) -> list[Span]:
     """Sentences by nltk's punkt, the paper's splitter, if nltk and its punkt_tab data are installed."""
-    return trimmed(text, punkt_tokenizer().span_tokenize(text))
+    return _trimmed(text, _punkt_tokenizer().span_tokenize(text))
 
 
 @cache
-def punkt_tokenizer() -> Any:
+def _punkt_tokenizer() -> "PunktTokenizer":
     missing = (
         "The punkt splitter needs nltk and its data: pip install 'whymatch[punkt]', then nltk.download('punkt_tab')."
     )
@@ -92,17 +98,18 @@ def punkt_tokenizer() -> Any:
 
 def paragraphs(text: str) -> list[Span]:
     """What stands between empty lines."""
-    return between(rf"{LINE_BREAK}(?:[^\S\r\n]*{LINE_BREAK})+", text)
+    return _between(rf"{_LINE_BREAK}(?:[^\S\r\n]*{_LINE_BREAK})+", text)
 
 
 def lines(text: str) -> list[Span]:
     """What stands between line breaks."""
-    return between(r"[\r\n]+", text)
+    return _between(r"[\r\n]+", text)
 
 
-def between(separator: str, text: str) -> list[Span]:
+def _between(separator: str, text: str) -> list[Span]:
+    """What stands between the matches of a regular expression."""
     ends = [(0, 0), *(match.span() for match in re.finditer(separator, text)), (len(text), len(text))]
-    return trimmed(text, [(before[1], after[0]) for before, after in pairwise(ends)])
+    return _trimmed(text, [(before[1], after[0]) for before, after in pairwise(ends)])
 
 
 def words(text: str) -> list[Span]:
@@ -111,18 +118,19 @@ def words(text: str) -> list[Span]:
     >>> [text[start:end] for text in ["Don't pay €3.50!"] for start, end in words(text)]
     ["Don't", 'pay', '€', '3.50', '!']
     """
-    return [Span(*match.span()) for match in word_pattern().finditer(text) if not is_blank(match[0])]
+    return [Span(*match.span()) for match in _word_pattern().finditer(text) if not is_blank(match[0])]
 
 
 @cache
-def word_pattern() -> Any:
+def _word_pattern() -> "Pattern[str]":
     import regex  # knows combining marks, and characters made of several
 
     letter = r"[\p{L}\p{M}\p{N}_]"
     word = rf"{letter}(?:{letter}|[\u200c\u200d\u00ad])*"  # joiners and soft hyphens stand inside words
     # Two regional indicators are a flag. \X finds them too, but counts all those before, for each one anew.
     flag = r"\p{RI}{2}[\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]*"
-    return regex.compile(rf"\p{{N}}+(?:[.,]\p{{N}}+)+|{word}(?:['’]{word})*|{flag}|\X")
+    other = r"(?!\s)\X"  # \X alone would join a blank and a mark after it
+    return regex.compile(rf"\p{{N}}+(?:[.,]\p{{N}}+)+|{word}(?:['’]{word})*|{flag}|{other}")
 
 
 def whole(text: str) -> list[Span]:
@@ -131,10 +139,10 @@ def whole(text: str) -> list[Span]:
     >>> whole("  Two words. ")
     [Span(start=2, end=12)]
     """
-    return trimmed(text, [(0, len(text))])
+    return _trimmed(text, [(0, len(text))])
 
 
-SPLITTERS: dict[str, Splitter] = {
+SPLITTERS: dict[str, Callable[[str], list[Span]]] = {
     "sentence": sentences,
     "word": words,
     "paragraph": paragraphs,
@@ -144,8 +152,8 @@ SPLITTERS: dict[str, Splitter] = {
 }
 
 
-def splitter(name: str) -> Splitter:
-    """The splitter of that name."""
+def splitter(name: str) -> Callable[[str], list[Span]]:
+    """The splitter of that name; raises ValueError for a name that there is not."""
     if name not in SPLITTERS:
         raise ValueError(f"Spans are {', '.join(SPLITTERS)} or a function of the text, got {name!r}.")
     return SPLITTERS[name]
@@ -157,10 +165,11 @@ def token_ranges(text: str, spans: Iterable[Span]) -> list[tuple[int, int]]:
     >>> token_ranges("the cat sat on the mat .", [Span(4, 11), Span(19, 24)])
     [(1, 3), (5, 7)]
     """
-    return [(some.start, some.stop) for some in overlaps([match.span() for match in re.finditer(r"\S+", text)], spans)]
+    tokens = [match.span() for match in re.finditer(r"\S+", text)]
+    return [(covered.start, covered.stop) for covered in overlaps(tokens, spans)]
 
 
 def overlaps(pieces: Sequence[tuple[int, int]], spans: Iterable[tuple[int, int]]) -> list[range]:
-    """The numbers of the pieces that overlap each span; pieces are in order."""
+    """The range of numbers of the pieces that overlap each span; pieces are in order."""
     starts, ends = [start for start, _ in pieces], [end for _, end in pieces]
     return [range(bisect_right(ends, start), bisect_left(starts, end)) for start, end in spans]

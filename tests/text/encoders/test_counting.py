@@ -93,6 +93,8 @@ def test_encoders_without_a_tokenizer_count_words_or_characters(roberta: Path) -
 
 def test_counting_leaves_the_tokenizer_as_it_was(minilm: Path) -> None:
     encoder = SentenceEncoder(minilm, device="cpu")
-    before = encoder.network.tokens(TEXTS)["input_ids"]
+    before = [tokens.ids for tokens in encoder.network.tokens(TEXTS)]
     assert token_counts(encoder, TEXTS) == [len(tokens) for tokens in before]
-    assert encoder.network.tokens(TEXTS)["input_ids"] == before
+    assert [tokens.ids for tokens in encoder.network.tokens(TEXTS)] == before
+    theirs = encoder.network.tokenizer(TEXTS, add_special_tokens=False, verbose=False)
+    assert theirs["input_ids"] == before

@@ -81,11 +81,10 @@ class InContext(TrainableEncoder):
         sub-word is the mean over all readings of it, of which there are as many for every sub-word of its text.
         """
         texts = list(dict.fromkeys(text.text for pair in pairs for text in pair))
-        tokenized = self.network.tokens(texts)
-        tokens = dict(zip(texts, zip(tokenized["input_ids"], tokenized["offset_mapping"], strict=True), strict=True))
+        tokens = dict(zip(texts, self.network.tokens(texts), strict=True))
         windows, types, places = [], [], []
         for number, (left, right) in enumerate(pairs):
-            ids = tokens[left.text][0], tokens[right.text][0]
+            ids = tokens[left.text].ids, tokens[right.text].ids
             for i, j in product(*cuts(len(ids[0]), len(ids[1]), self.pair_room)):
                 window, kinds, start = self.network.together(ids[0][i.start : i.stop], ids[1][j.start : j.stop])
                 windows.append(window)
@@ -99,7 +98,7 @@ class InContext(TrainableEncoder):
         rows = []
         for text, parts in zip(sides, readings, strict=True):
             of_text = np.concatenate([np.stack(readings_of_part) for readings_of_part in parts.values()], axis=1)
-            covered = overlaps(tokens[text.text][1], text.spans)
+            covered = overlaps(tokens[text.text].offsets, text.spans)
             rows += [of_text[:, inside.start : inside.stop].ravel() for inside in covered]
         vectors = _split(states, rows, [text.spans for text in sides])
         return list(zip(vectors[::2], vectors[1::2], strict=True))
@@ -141,22 +140,21 @@ def _read_texts(
 ) -> list[Tensor]:
     """(spans, dimensions) for each text from a layer, the last one by default; each distinct text is read once."""
     distinct = list(dict.fromkeys(texts))
-    tokenized = network.tokens(distinct)
+    tokenized = dict(zip(distinct, network.tokens(distinct), strict=True))
     windows, places, shift = [], [], len(network.before)
-    for text, tokens in zip(distinct, tokenized["input_ids"], strict=True):
+    for text, tokens in tokenized.items():
         for start, first, last in overlapping(len(tokens), network.fits):
-            windows.append(network.window(tokens[start : start + network.fits]))
+            windows.append(network.window(tokens.ids[start : start + network.fits]))
             places.append((text, np.arange(shift + first - start, shift + last - start)))
     states, first_rows = network.read(windows, layer)
     subwords: dict[str, list[np.ndarray]] = {text: [] for text in distinct}
     for first_row, (text, taken) in zip(first_rows, places, strict=True):
         subwords[text].append(first_row + taken)
     rows_of = {text: np.concatenate(rows) for text, rows in subwords.items()}
-    offsets = dict(zip(distinct, tokenized["offset_mapping"], strict=True))
     rows = [
         rows_of[text][inside.start : inside.stop]
         for text, own in zip(texts, spans, strict=True)
-        for inside in overlaps(offsets[text], own)
+        for inside in overlaps(tokenized[text].offsets, own)
     ]
     return _split(states, rows, spans)
 

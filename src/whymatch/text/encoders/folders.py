@@ -13,24 +13,14 @@ from torch import Tensor
 
 from whymatch.files import inside
 
-CONFIG = "config.json"
-WEIGHTS = "model.safetensors"
-SHARDS = "model.safetensors.index.json"
-ADAPTER = "adapter_config.json"
-TOKENIZER_CONFIG, SPECIAL_TOKENS = "tokenizer_config.json", "special_tokens_map.json"
-TOKENIZER = (
-    "tokenizer.json",
-    TOKENIZER_CONFIG,
-    SPECIAL_TOKENS,
-    "added_tokens.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-)
-"""Files of a tokenizer by their names; vocabularies of SentencePiece are `*.model`."""
+CONFIG, WEIGHTS, SHARDS = "config.json", "model.safetensors", "model.safetensors.index.json"
+_ADAPTER = "adapter_config.json"
+_TOKENIZER_SETTINGS = "tokenizer_config.json", "special_tokens_map.json"
+_TOKENIZER_DATA = "tokenizer.json", "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt"
+"""The files of a tokenizer with fixed names; vocabularies of SentencePiece are `*.model`."""
 
-CODE_SETTINGS = frozenset(
-    {
+_CHOOSE_CODE = frozenset(
+    [
         "auto_map",
         "_attn_implementation",
         "_attn_implementation_internal",
@@ -44,13 +34,13 @@ CODE_SETTINGS = frozenset(
         "transformers_weights",
         "dtype",
         "torch_dtype",
-    }
+    ]
 )
 """Settings of config.json that choose code or files, some of them on the hub. They are left out: the model is built by
 the code of transformers, with weights in single precision from model.safetensors."""
-QUANTISED = ("quantization_config", "compression_config")
-TOKENIZER_SETTINGS = frozenset({"auto_map", "init_inputs", "name_or_path", "chat_template", "vocab", "merges"})
-"""Settings of tokenizer_config.json that choose code or files, left out like all whose names end in `_file(s)`."""
+_TOKENIZERS_CHOOSE_CODE = frozenset({"auto_map", "init_inputs", "name_or_path", "chat_template", "vocab", "merges"})
+"""Settings of a tokenizer that choose code or files, left out like all whose names end in `_file` or `_files`."""
+_QUANTISED = "quantization_config", "compression_config"
 
 
 def member(folder: Path, name: str) -> Path:
@@ -70,27 +60,12 @@ def member(folder: Path, name: str) -> Path:
         raise ValueError(f"{error} Copy what belongs to the model into its folder.") from None
 
 
-def read_object(folder: Path, name: str) -> dict[str, Any]:
-    """The JSON object in a file of a model's folder.
+def read_json(folder: Path, name: str) -> Any:
+    """What a JSON file of a model's folder holds.
 
     Raises:
-        ValueError: if the file is missing, leads out of the folder or holds anything else.
+        ValueError: if the file is missing, is damaged or leads out of the folder.
     """
-    values = _read_json(folder, name)
-    if not isinstance(values, dict):
-        raise ValueError(f"{name} must hold a JSON object, and holds a {type(values).__name__}.")
-    return values
-
-
-def read_objects(folder: Path, name: str) -> list[dict[str, Any]]:
-    """The list of JSON objects in a file of a model's folder; raises as `read_object`."""
-    values = _read_json(folder, name)
-    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
-        raise ValueError(f"{name} must hold a list of JSON objects.")
-    return values
-
-
-def _read_json(folder: Path, name: str) -> Any:
     path = member(folder, name)
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -102,18 +77,27 @@ def _read_json(folder: Path, name: str) -> Any:
         raise ValueError(f"{name} is damaged: {error}") from None
 
 
-def read_config(folder: Path) -> dict[str, Any]:
+def read_object(folder: Path, name: str) -> dict[str, Any]:
+    """The JSON object in a file of a model's folder; raises ValueError as `read_json`, and for any other value."""
+    values = read_json(folder, name)
+    if not isinstance(values, dict):
+        raise ValueError(f"{name} must hold a JSON object, and holds a {type(values).__name__}.")
+    return values
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
     """The model's config.json without settings that choose code.
 
     Raises:
         ValueError: if the folder holds an adapter or quantised weights, which take more than transformers to read.
     """
-    if (folder / ADAPTER).exists():
+    if (folder / _ADAPTER).exists():
         raise ValueError(
-            f"it holds an adapter ({ADAPTER}), which is not loaded. "
+            f"it holds an adapter ({_ADAPTER}), which is not loaded. "
             "Merge it into the weights (merge_and_unload of peft) and save the merged model."
         )
-    return _without_code(read_object(folder, CONFIG))
+    config: dict[str, Any] = _without_code(read_object(folder, CONFIG))
+    return config
 
 
 def _without_code(values: Any) -> Any:
@@ -122,14 +106,14 @@ def _without_code(values: Any) -> Any:
         return [_without_code(value) for value in values]
     if not isinstance(values, dict):
         return values
-    if quantised := next((key for key in QUANTISED if values.get(key)), None):
+    if quantised := next((key for key in _QUANTISED if values.get(key)), None):
         raise ValueError(
             f"its weights are quantised ({quantised}), which is not read. Use the weights in full precision."
         )
-    return {key: _without_code(value) for key, value in values.items() if key not in CODE_SETTINGS}
+    return {key: _without_code(value) for key, value in values.items() if key not in _CHOOSE_CODE}
 
 
-def weight_files(folder: Path) -> list[str]:
+def _weight_files(folder: Path) -> list[str]:
     """The names of the files that hold the weights, and of their index if they are in several.
 
     Raises:
@@ -160,49 +144,46 @@ def weight_files(folder: Path) -> list[str]:
 def read_weights(folder: Path) -> dict[str, Tensor]:
     """The weights by name, from safetensors alone."""
     tensors: dict[str, Tensor] = {}
-    for name in weight_files(folder):
+    for name in _weight_files(folder):
         if name != SHARDS:
             tensors |= load_file(member(folder, name))
     return tensors
 
 
-def tokenizer_files(folder: Path) -> list[str]:
+def _tokenizer_files(folder: Path) -> list[str]:
     """The names of the tokenizer's files that there are."""
-    named = [name for name in TOKENIZER if (folder / name).is_file()]
+    named = [name for name in (*_TOKENIZER_SETTINGS, *_TOKENIZER_DATA) if (folder / name).is_file()]
     return [*named, *sorted(path.name for path in folder.glob("*.model") if path.is_file())]
 
 
 def model_files(folder: Path) -> list[str]:
     """The names of all files that a transformer and its tokenizer are loaded from."""
-    return [CONFIG, *weight_files(folder), *tokenizer_files(folder)]
+    return [CONFIG, *_weight_files(folder), *_tokenizer_files(folder)]
 
 
 @contextmanager
 def staged(folder: Path) -> Iterator[Path]:
-    """Yields a temporary folder with what transformers may see of a model's: its configuration and its tokenizer.
+    """Yields a temporary folder with what transformers may see of a model: its configuration and its tokenizer.
 
     Settings that choose code or name files are left out, and there are no other files, so that no version of
     transformers can find a pickle or code there.
     """
     with TemporaryDirectory(prefix="whymatch-") as temporary:
         stage = Path(temporary)
-        config = read_config(folder)
+        config = _read_config(folder)
         _check_tokenizer_class(config.get("tokenizer_class"))
         (stage / CONFIG).write_text(json.dumps(config), encoding="utf-8")
-        for name in tokenizer_files(folder):
-            if name in (TOKENIZER_CONFIG, SPECIAL_TOKENS):
-                settings = read_object(folder, name)
-                _check_tokenizer_class(settings.get("tokenizer_class"))
-                kept = {key: value for key, value in settings.items() if not _names_code(key)}
-                (stage / name).write_text(json.dumps(kept), encoding="utf-8")
-            else:
+        for name in _tokenizer_files(folder):
+            if name not in _TOKENIZER_SETTINGS:
                 shutil.copyfile(member(folder, name), stage / name)
+                continue
+            settings = read_object(folder, name)
+            _check_tokenizer_class(settings.get("tokenizer_class"))
+            for key in [*settings]:
+                if key in _TOKENIZERS_CHOOSE_CODE or key.endswith(("_file", "_files")):
+                    del settings[key]
+            (stage / name).write_text(json.dumps(settings), encoding="utf-8")
         yield stage
-
-
-def _names_code(key: str) -> bool:
-    """Whether a setting of a tokenizer chooses code or names a file."""
-    return key in TOKENIZER_SETTINGS or key.endswith(("_file", "_files"))
 
 
 def _check_tokenizer_class(name: object) -> None:

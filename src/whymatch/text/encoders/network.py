@@ -1,11 +1,11 @@
 """A Hugging Face encoder with its tokenizer: loaded from a folder as data, and texts read in batches of windows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -14,6 +14,9 @@ from torch import Tensor
 from whymatch.batching import Size, size_sorted
 from whymatch.interruption import interruption_point
 from whymatch.text.encoders.folders import member, model_files, read_weights, staged
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
 
 MAX_TOKENS_PER_BATCH = {"cpu": 2**10, "cuda": 2**16}  # padding included
 
@@ -54,29 +57,18 @@ class Network:
         """Tokens of a text that fit between the special ones."""
         return self.room - len(self.before) - len(self.after)
 
-    def tokens(self, texts: Sequence[str]) -> Mapping[str, Any]:
-        """Token numbers and offsets of each text, without special tokens and without truncation."""
-        if not texts:
-            return {"input_ids": [], "offset_mapping": []}
-        tokens: Mapping[str, Any] = self.tokenizer(
-            list(texts),
-            add_special_tokens=False,
-            return_offsets_mapping=True,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            truncation=False,
-            verbose=False,
-        )
-        return tokens
+    def tokens(self, texts: Sequence[str]) -> "list[Encoding]":
+        """The tokens of each text (`ids`, `offsets`), without special ones and without truncation."""
+        return self._backend.encode_batch([*texts], add_special_tokens=False)
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens each text has, special ones not counted; other threads may run meanwhile."""
-        return [len(tokens) for tokens in self._counter.encode_batch_fast([*texts], add_special_tokens=False)]
+        return [len(tokens) for tokens in self._backend.encode_batch_fast([*texts], add_special_tokens=False)]
 
     @cached_property
-    def _counter(self) -> Any:
-        """A copy of the tokenizer for counting: the original changes its settings while it is in use."""
-        backend = self.tokenizer.backend_tokenizer
+    def _backend(self) -> "Tokenizer":
+        """A copy of the tokenizer without truncation and padding, which nobody changes while it is in use."""
+        backend: Tokenizer = self.tokenizer.backend_tokenizer
         copy = type(backend).from_str(backend.to_str())
         copy.no_truncation()
         copy.no_padding()

@@ -103,9 +103,9 @@ def pooled(network: Network, pieces: Sequence[str], pooling: Pooling) -> Tensor:
     """(pieces, dimensions); a piece in several windows is the mean over the tokens of all of them, or their first."""
     windows, owner = [], []
     size = max(1, min(network.fits, pooling.room - len(network.before) - len(network.after)))
-    for number, tokens in enumerate(network.tokens(pieces)["input_ids"]):
+    for number, tokens in enumerate(network.tokens(pieces)):
         for start in range(0, max(len(tokens), 1), size):
-            windows.append(network.window(tokens[start : start + size]))
+            windows.append(network.window(tokens.ids[start : start + size]))
             owner.append(number)
     sums = torch.zeros(len(pieces), network.size, device=network.device)
     counts = torch.zeros(len(pieces), device=network.device)
