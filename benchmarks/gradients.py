@@ -18,10 +18,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from experiments.unrolled import unrolled
 from whymatch import Constraint, Exactly, OneTo, Temperature, sinkhorn, solve
 from whymatch.cost import Cosine
 from whymatch.show.terminal import table
-from whymatch.transport.unrolled import unrolled
 
 Rule = Callable[[Tensor, Constraint, float], Tensor]
 

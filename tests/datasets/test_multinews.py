@@ -12,9 +12,9 @@ from whymatch.datasets.corpora import articles, read_clusters, read_multinews
 @pytest.mark.parametrize("end", ["", ".gz"])
 def test_every_two_articles_of_a_cluster_are_similar(tmp_path: Path, separator: str, end: str) -> None:
     file = write(tmp_path / f"train.src{end}", f"One. {separator} Two. {separator} Three.\nFour. {separator} Five.\n")
-    found = read_multinews([file])
-    assert list(found.texts.values()) == ["One.", "Two.", "Three.", "Four.", "Five."]
-    named = {frozenset((found.texts[a], found.texts[b])) for a, b in found.similar}
+    corpus = read_multinews([file])
+    assert list(corpus.texts.values()) == ["One.", "Two.", "Three.", "Four.", "Five."]
+    named = {frozenset((corpus.texts[a], corpus.texts[b])) for a, b in corpus.similar}
     assert named == {frozenset(pair) for pair in (("One.", "Two."), ("One.", "Three."), ("Two.", "Three."))} | {
         frozenset(("Four.", "Five."))
     }
@@ -26,10 +26,10 @@ def test_marks_of_line_breaks_become_line_breaks() -> None:
 
 def test_what_is_empty_is_counted_and_what_repeats_is_one_article(tmp_path: Path) -> None:
     file = write(tmp_path / "val.src", "One. ||||| ||||| Two. |||||\nTwo. ||||| Six.\nAlone.\n\n")
-    found = read_multinews([file])
-    assert list(found.texts.values()) == ["One.", "Two.", "Six.", "Alone."]
-    assert len(found.similar) == 2
-    assert found.left_out == {
+    corpus = read_multinews([file])
+    assert list(corpus.texts.values()) == ["One.", "Two.", "Six.", "Alone."]
+    assert len(corpus.similar) == 2
+    assert corpus.left_out == {
         "empty articles": 2,
         "clusters of one article, which is similar to none": 1,
         "texts that repeat another": 1,
@@ -45,10 +45,8 @@ def test_what_is_not_utf8_is_named_by_file_and_line(tmp_path: Path) -> None:
 
 def test_the_real_multinews_is_read_in_full() -> None:
     folder = real("multinews")
-    clusters = {
-        split: [some for _, some in read_clusters(folder / f"{split}.src.gz")] for split in ("train", "val", "test")
-    }
-    assert [len(some) for some in clusters.values()] == [2_800, 350, 350]
-    sizes = [len(cluster) for some in clusters.values() for cluster in some]
+    splits = [[*read_clusters(folder / f"{split}.src.gz")] for split in ("train", "val", "test")]
+    assert [len(clusters) for clusters in splits] == [2_800, 350, 350]
+    sizes = [len(cluster) for clusters in splits for _, cluster in clusters]
     assert sum(sizes) == 8_829
     assert sum(size * (size - 1) // 2 for size in sizes) == 8_045
