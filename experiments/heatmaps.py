@@ -71,7 +71,7 @@ def heat_maps_of_every_method(picture: Path) -> None:
 def draw(plans: dict[str, list[list[float]]], picture: Path) -> None:
     """Writes the picture, or says what is missing to write it."""
     try:
-        from whymatch.show.figures import heat_maps
+        from experiments.figures import heat_maps
     except ModuleNotFoundError:
         print("\nFor a picture, install matplotlib.")
         return

@@ -84,7 +84,13 @@ def __getattr__(name: str) -> Any:
     with loading:
         if name in _PACKAGES:
             return import_module(f"whymatch.{name}")
-        value = globals()[name] = getattr(import_module(f"whymatch.{_HOMES[name]}"), name)
+        try:
+            value = globals()[name] = getattr(import_module(f"whymatch.{_HOMES[name]}"), name)
+        except ModuleNotFoundError as error:
+            if error.name not in ("torch", "transformers"):
+                raise
+            advice = "pip install 'whymatch[train]'"
+            raise ModuleNotFoundError(f"whymatch.{name} needs {error.name}: {advice}.", name=error.name) from None
     return value
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.datasets.writing import real, write
-from whymatch.datasets.corpora import articles, read_clusters, read_multinews
+from whymatch.datasets.corpora import articles, read_multinews
+from whymatch.reading import text_lines
 
 
 @pytest.mark.parametrize("separator", ["|||||", "story_separator_special_tag"])
@@ -40,13 +41,15 @@ def test_what_is_not_utf8_is_named_by_file_and_line(tmp_path: Path) -> None:
     file = tmp_path / "test.src"
     file.write_bytes(b"fine ||||| fine\nbad \xff ||||| fine\n")
     with pytest.raises(ValueError, match=r"test\.src, line 2: "):
-        list(read_clusters(file))
+        read_multinews([file])
 
 
 def test_the_real_multinews_is_read_in_full() -> None:
     folder = real("multinews")
-    splits = [[*read_clusters(folder / f"{split}.src.gz")] for split in ("train", "val", "test")]
+    splits = [
+        [articles(line) for _, line in text_lines(folder / f"{split}.src.gz")] for split in ("train", "val", "test")
+    ]
     assert [len(clusters) for clusters in splits] == [2_800, 350, 350]
-    sizes = [len(cluster) for clusters in splits for _, cluster in clusters]
+    sizes = [len(cluster) for clusters in splits for cluster in clusters]
     assert sum(sizes) == 8_829
     assert sum(size * (size - 1) // 2 for size in sizes) == 8_045

@@ -279,7 +279,7 @@ def test_verify_says_so_where_no_link_is_found_again() -> None:
 
 
 def test_a_large_neighbour_leaves_a_margin_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whymatch.matching.aligner.MAX_MARGIN_WORK", 100)
+    monkeypatch.setattr("whymatch.matching.solving.MAX_MARGIN_WORK", 100)
     pair = NAMES[:2], NAMES[2:4]
     alone = ALIGNER.align(*pair, wm.OneTo(1))
     beside, large = ALIGNER.align_many([pair, (NAMES[:20], NAMES[20:40])], wm.OneTo(1))

@@ -42,10 +42,10 @@ class WordCounts:
 
     >>> from whymatch.text.document import joined
     >>> counts = WordCounts.of(["the cat", "the dog"])
-    >>> counts.rarity(joined(["the", "dog", "owl"])).round(4).tolist()
-    [0.0, 0.3690999925136566, 1.0]
-    >>> counts.shared(joined(["the dog"]), joined(["the cat", "a dog"])).round(4).tolist()
-    [[0.0, 0.51910001039505]]
+    >>> print(counts.rarity(joined(["the", "dog", "owl"])).round(2))
+    [0.   0.37 1.  ]
+    >>> print(counts.shared(joined(["the dog"]), joined(["the cat", "a dog"])).round(2))
+    [[0.   0.52]]
     """
 
     def __init__(self, counts: Mapping[str, int], texts: int) -> None:

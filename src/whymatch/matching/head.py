@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from whymatch.cost.base import unit
-from whymatch.matching.encoding import Pair
 from whymatch.matching.matcher import padded, placed, states_of
+from whymatch.text.encoders import Pair
 from whymatch.text.encoders.trainable import TrainableEncoder
 
 

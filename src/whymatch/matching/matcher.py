@@ -9,9 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from whymatch.matching.aligner import Aligner
-from whymatch.matching.encoding import Pair
 from whymatch.matching.rules import Rule, Transport
-from whymatch.text.encoders import Encoder, reads_pairs
+from whymatch.text.encoders import Encoder, Pair, reads_pairs
 from whymatch.text.encoders.trainable import TrainableEncoder
 from whymatch.transport.constraints import Constraint
 

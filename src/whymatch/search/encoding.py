@@ -9,10 +9,9 @@ import numpy as np
 
 from whymatch import __version__
 from whymatch.matching.aligner import Aligner, Text
-from whymatch.matching.encoding import encode_texts
 from whymatch.search.entries import Entry, make_entry, pooled
 from whymatch.text.document import Document, document
-from whymatch.text.encoders import reads_pairs
+from whymatch.text.encoders import encode_texts, reads_pairs
 from whymatch.text.spans import SPLITTERS, is_blank
 from whymatch.transport.constraints import Constraint
 
