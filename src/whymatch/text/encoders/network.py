@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whymatch.batching import Size, size_sorted
+from whymatch.batching import Size, padded, pieces
 from whymatch.interruption import interruption_point
 from whymatch.text.encoders.folders import member, model_files, read_weights, staged
 
@@ -122,19 +122,15 @@ class Network:
         kind = self.device.type
         lengths = [len(window) if kind == "cpu" else stepped(len(window), self.room) for window in windows]
         filled = [number for number, window in enumerate(windows) if window]
+        longest_first = sorted(filled, key=lengths.__getitem__, reverse=True)
         max_tokens = MAX_TOKENS_PER_BATCH.get(kind, MAX_TOKENS_PER_BATCH["cpu"])
-        for batch in reversed(size_sorted(filled, [Size(n=length) for length in lengths], max_tokens)):
+        for batch in pieces(longest_first, [Size(n=length) for length in lengths], max_tokens):
             interruption_point()
-            shape = len(batch), max(lengths[number] for number in batch)
-            ids = np.full(shape, self.tokenizer.pad_token_id or 0)
-            mask, kinds = np.zeros_like(ids), np.zeros_like(ids)
-            for row, number in enumerate(batch):
-                tokens = len(windows[number])
-                ids[row, :tokens] = windows[number]
-                mask[row, :tokens] = 1
-                if types is not None:
-                    kinds[row, :tokens] = types[number]
-            given = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": kinds} if kinds.any() else {})
+            length = lengths[batch[0]]
+            ids, mask = padded([windows[number] for number in batch], length, self.tokenizer.pad_token_id or 0)
+            given = {"input_ids": ids, "attention_mask": mask.astype(np.int64)}
+            if types is not None and any(map(any, (types[number] for number in batch))):
+                given["token_type_ids"], _ = padded([types[number] for number in batch], length)
             inputs = {name: torch.from_numpy(values).to(self.device) for name, values in given.items()}
             out = self.model(**inputs, output_hidden_states=layer is not None)
             yield batch, (out.last_hidden_state if layer is None else out.hidden_states[layer]).float()
