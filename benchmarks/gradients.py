@@ -18,10 +18,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from experiments.unrolled import unrolled
 from whymatch import Constraint, Exactly, OneTo, Temperature, sinkhorn, solve
-from whymatch.matching.costs import cosine_distance
+from whymatch.cost import Cosine
 from whymatch.show.terminal import table
-from whymatch.transport.unrolled import unrolled
 
 Rule = Callable[[Tensor, Constraint, float], Tensor]
 
@@ -36,7 +36,7 @@ RULES: dict[str, Rule] = {
 
 def random_costs(count: int, n: int, m: int, seed: int = 0) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
-    return cosine_distance(
+    return Cosine().between(
         torch.randn(count, n, 64, generator=generator), torch.randn(count, m, 64, generator=generator)
     )
 
@@ -67,7 +67,7 @@ def learned(rule: Rule, temperature: float, steps: int = STEPS) -> float:
     weights = torch.eye(16).requires_grad_()
     optimiser = torch.optim.Adam([weights], lr=0.02)
     for _ in range(steps):
-        plan = rule(cosine_distance(left @ weights, right), OneTo(1), temperature)
+        plan = rule(Cosine().between(left @ weights, right), OneTo(1), temperature)
         loss = (8 * plan - torch.nn.functional.one_hot(partner, 8)).square().mean()
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -75,7 +75,7 @@ def learned(rule: Rule, temperature: float, steps: int = STEPS) -> float:
             return float("nan")
         optimiser.step()
     left, right, partner = rotated(256, 2, turn)
-    found = solve(cosine_distance(left @ weights.detach(), right), OneTo(1)).plan.argmax(dim=2)
+    found = solve(Cosine().between(left @ weights.detach(), right), OneTo(1)).plan.argmax(dim=2)
     return (found == partner).float().mean().item()
 
 

@@ -15,22 +15,25 @@ import torch
 from torch import Tensor
 
 import whymatch as wm
-from tests.learning.planted import LINKS, SIZE, SPANS, Planted, planted
+from experiments.unrolled import Unrolled
+from tests.learning.planted import LINKS, SIZE, SPANS, Planted, PlantedTask, planted
 from whymatch.evaluation.rationales import f1
+from whymatch.learning import Attend, Projected, Transport
 from whymatch.learning.fit import Fitting, Schedule
 from whymatch.matching.rules import Rule
 from whymatch.show.terminal import table
+from whymatch.transport import Temperature
 
 Loss: TypeAlias = Callable[[Sequence[Planted]], Tensor]
 
 
 RULES: dict[str, Rule] = {
-    "smooth, 0.05 (exact forward)": wm.Transport(wm.Exactly(LINKS), wm.Temperature(0.05)),
-    "smooth, 0.1": wm.Transport(wm.Exactly(LINKS), wm.Temperature(0.1)),
-    "implicit, 0.1 (entropic forward)": wm.Transport(wm.Exactly(LINKS), wm.Temperature(0.1), soft=True),
-    "unrolled, 0.1": wm.Transport(wm.Exactly(LINKS), unrolled=0.1),
-    "unrolled, 1e-4 (the paper's)": wm.Transport(wm.Exactly(LINKS), unrolled=1e-4),
-    "attention": wm.Attend(),
+    "smooth, 0.05 (exact forward)": Transport(wm.Exactly(LINKS), Temperature(0.05)),
+    "smooth, 0.1": Transport(wm.Exactly(LINKS), Temperature(0.1)),
+    "implicit, 0.1 (entropic forward)": Transport(wm.Exactly(LINKS), Temperature(0.1), soft=True),
+    "unrolled, 0.1": Unrolled(wm.Exactly(LINKS), epsilon=0.1),
+    "unrolled, 1e-4 (the paper's)": Unrolled(wm.Exactly(LINKS), epsilon=1e-4),
+    "attention": Attend(),
 }
 
 
@@ -40,7 +43,7 @@ def main() -> None:
     rows = []
     for name, rule in RULES.items():
         torch.manual_seed(0)
-        model = wm.Classifier(wm.Projected(encoder, SIZE), rule, ["no", "yes"], split="line", hidden=64, dropout=0.0)
+        model = wm.Classifier(wm.Aligner("line", Projected(encoder, SIZE)), rule, ["no", "yes"], hidden=64, dropout=0.0)
 
         def loss(some: Sequence[Planted], model: wm.Classifier = model) -> Tensor:
             logits, _ = model.logits([(task.left, task.similar) for task in some])
@@ -53,7 +56,7 @@ def main() -> None:
         def quality(loss: Loss = loss) -> float:
             return -loss(validation).mean().item()
 
-        run = Fitting[Planted](model, loss, quality, Schedule(20, rate=0.01, warmup=100, patience=20))
+        run = Fitting[Planted](PlantedTask(model, loss, quality), Schedule(20, rate=0.01, warmup=100, patience=20))
         try:
             run.run(train)
         except ValueError as error:

@@ -275,7 +275,7 @@ def bounds(people: int) -> None:
 
 def encode(aligner: wm.Aligner, pairs: Sequence[tuple[str, str]]) -> None:
     texts = [some for pair in pairs for some in pair]
-    aligner.encoder.encode(texts, [[wm.Span(*span) for span in aligner.split(some)] for some in texts])
+    aligner.encoder.encode(texts, [[wm.Span(*span) for span in aligner.splitter(some)] for some in texts])
 
 
 def timed(work: object, groups: Sequence[Sequence[tuple[str, str]]]) -> float:

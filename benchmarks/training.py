@@ -13,26 +13,28 @@ import torch
 
 import whymatch as wm
 from experiments.speed import Loss, Times, device, interleaved, made_up, ranking, ratio, word_vectors
+from whymatch.learning import Attend, Transport
 from whymatch.matching.rules import Rule
 from whymatch.show.terminal import table
+from whymatch.transport import Temperature
 
 PAIRS, ROUNDS = (64, 30) if torch.cuda.is_available() else (16, 7)
 RULES: dict[str, Rule] = {
-    "attention": wm.Attend(),
-    "Exactly(4)": wm.Transport(wm.Exactly(4), wm.Temperature(0.1)),
-    "OneTo(1)": wm.Transport(wm.OneTo(1), wm.Temperature(0.1)),
+    "attention": Attend(),
+    "Exactly(4)": Transport(wm.Exactly(4), Temperature(0.1)),
+    "OneTo(1)": Transport(wm.OneTo(1), Temperature(0.1)),
 }
 
 
 def classifier(rule: Rule) -> tuple[wm.Classifier, Loss]:
-    model = wm.Classifier(wm.RecurrentEncoder(word_vectors()), rule, ["no", "yes"]).to(device())
+    model = wm.Classifier(wm.Aligner("sentence", wm.RecurrentEncoder(word_vectors())), rule, ["no", "yes"]).to(device())
     return model, lambda pairs: torch.nn.functional.cross_entropy(
         model.logits(pairs)[0], torch.arange(len(pairs), device=device()) % 2
     )
 
 
 def ranker(rule: Rule) -> tuple[wm.Ranker, Loss]:
-    sharp = wm.Transport(rule.constraint) if isinstance(rule, wm.Transport) else rule
+    sharp = Transport(rule.constraint) if isinstance(rule, Transport) else rule
     return ranking(wm.RecurrentEncoder(word_vectors()), sharp)
 
 

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-import torch
-from torch import Tensor
+import numpy as np
 
 import whymatch as wm
 from benchmarks.data import data_folder
-from whymatch.matching.costs import cosine_distance, out_of_order
+from whymatch.cost import Order, PaddedPairs
 from whymatch.show.terminal import table
 from whymatch.text.document import joined
+from whymatch.transport import pad
 
 Links: TypeAlias = set[tuple[int, int]]
 Example: TypeAlias = tuple[wm.Document, wm.Document, Links]
@@ -46,17 +46,17 @@ def f1(found: Sequence[Links], gold: Sequence[Links]) -> float:
     return 2 * agreed / (sum(map(len, found)) + sum(map(len, gold)))
 
 
-def mutual_argmax(costs: Sequence[Tensor], below: float) -> list[Links]:
+def mutual_argmax(costs: Sequence[np.ndarray], below: float) -> list[Links]:
     found = []
     for cost in costs:
-        row, column = cost.argmin(dim=1).tolist(), cost.argmin(dim=0).tolist()
+        row, column = cost.argmin(axis=1).tolist(), cost.argmin(axis=0).tolist()
         found.append({(i, j) for i, j in enumerate(row) if column[j] == i and cost[i, j] < below})
     return found
 
 
-def up_to_one(costs: Sequence[Tensor], below: float) -> list[Links]:
+def up_to_one(costs: Sequence[np.ndarray], below: float) -> list[Links]:
     found: list[Links] = [set() for _ in costs]
-    batch, sizes = wm.pad(costs)
+    batch, sizes = pad(costs)
     for b, i, j in wm.solve(batch, wm.UpTo(1, below=below), sizes=sizes).links.tolist():
         found[b].add((i, j))
     return found
@@ -66,8 +66,8 @@ def same_word(examples: Sequence[Example]) -> list[Links]:
     """Equal strings, whatever their case, each word at most once, in order where there is a choice."""
     found = []
     for left, right, _ in examples:
-        other = torch.tensor([[float(a.lower() != b.lower()) for b in right.pieces] for a in left.pieces])
-        found.append(up_to_one([other + 0.4 * out_of_order(*other.shape)], 0.5)[0])
+        other = np.array([[float(a.lower() != b.lower()) for b in right.pieces] for a in left.pieces])
+        found.append(up_to_one([Order(0.4).changed(other[None], PaddedPairs(np.array([other.shape])))[0]], 0.5)[0])
     return found
 
 
@@ -75,8 +75,8 @@ def main() -> None:
     folder = data_folder(__doc__) / "word_alignment"
     sets = {"Edinburgh++ test": (edinburgh, "train", "test"), "MTRef dev": (mtref, "train", "dev")}
     examples = {name: [list(read(folder, split)) for split in splits] for name, (read, *splits) in sets.items()}
-    ours, plain = wm.Aligner("word"), wm.Aligner("word", cost=cosine_distance)
-    methods: dict[str, tuple[wm.Aligner, Callable[[Sequence[Tensor], float], list[Links]]]] = {
+    ours, plain = wm.Aligner("word"), wm.Aligner("word", cost="cosine")
+    methods: dict[str, tuple[wm.Aligner, Callable[[Sequence[np.ndarray], float], list[Links]]]] = {
         "mutual argmax, cosine": (plain, mutual_argmax),
         "UpTo(1), cosine": (plain, up_to_one),
         "UpTo(1), calibrated and in order (the default)": (ours, up_to_one),

@@ -29,7 +29,7 @@ def main() -> None:
         index = wm.Index.create(Path(folder) / "sources", wm.Aligner())
         index.add(SOURCES)
         for claim in index.split(ANSWER).pieces:
-            best = index.search(claim, top_k=1, constraint=index.aligner.default())[0]
+            best = index.search(claim, top_k=1, constraint=wm.UpTo(1))[0]
             print(claim)
             if not best.links:
                 print("    no source says this")

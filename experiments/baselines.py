@@ -9,15 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from whymatch.cost import Cosine
+from whymatch.cost.base import unit
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.ranking import bm25_scorer, tokens
 from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.intervals import bootstrap
 from whymatch.learning.evaluate import Chosen, check_queries, evaluate, ranking_metrics, rationale_metrics
 from whymatch.learning.settings import Settings
-from whymatch.learning.tasks import marked
+from whymatch.learning.tasks import spans_in
+from whymatch.matching.aligner import Aligner
 from whymatch.matching.attention import active, max_sim
-from whymatch.matching.costs import cosine_distance, unit
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
 from whymatch.text.document import Document
@@ -62,7 +64,7 @@ def bm25(queries: Sequence[Query], settings: Settings) -> dict[str, Any]:
 def late_interaction(queries: Sequence[Query], settings: Settings) -> dict[str, Any]:
     """Ranks by the mean, over the query's spans, of the largest cosine with a span of the document."""
     encoder = SentenceEncoder(settings.encoder.model or MINILM)
-    return evaluate(Ranker(Projected(encoder, encoder.size), MaxSim(), split=settings.spans), queries)
+    return evaluate(Ranker(Aligner(settings.spans, Projected(encoder, encoder.size)), MaxSim()), queries)
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ def farthest_words(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
     texts = list(dict.fromkeys(text for pair in pairs for text in (pair.left, pair.right)))
     vectors = dict(zip(texts, encoder.encode([t.text for t in texts], [t.spans for t in texts]), strict=True))
     chosen = [
-        farthest(cosine_distance(*(torch.from_numpy(vectors[text]) for text in (pair.left, pair.right))))
+        farthest(Cosine().between(*(torch.from_numpy(vectors[text]) for text in (pair.left, pair.right))))
         for pair in pairs
     ]
     links = [len(choice.spans[1]) for choice in chosen]
@@ -148,7 +150,7 @@ def boosted_trees(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
     _check_marked([*examples, *pairs])
     texts = [text for pair in (*examples, *pairs) for text in (*_questions(pair), *pair.right.pieces)]
     vectors = _vectors(texts, settings)
-    marks = np.concatenate([marked(pair.right, pair.right_rationale).numpy() for pair in examples])
+    marks = np.concatenate([_marks(pair.right, pair.right_rationale).numpy() for pair in examples])
     if len(set(marks)) < 2:
         raise ValueError("Trees learn from spans that are marked and spans that are not: the training split has one.")
     trees = HistGradientBoostingClassifier(early_stopping=False, random_state=settings.schedule.seed)
@@ -205,7 +207,7 @@ def knowing_links(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
         raise ValueError('The baseline "marks-known" links spans: it takes a [rule] constraint, not attention.')
     chosen, links = [], []
     for pair in pairs:
-        left, right = marked(pair.left, pair.left_rationale), marked(pair.right, pair.right_rationale)
+        left, right = _marks(pair.left, pair.left_rationale), _marks(pair.right, pair.right_rationale)
         cost = 1 - (left[:, None] + right[None, :]) / 2
         linked = rule.active(cost[None], torch.tensor([cost.shape]))[0]
         chosen.append(_choice(linked.any(dim=1), linked.any(dim=0)))
@@ -229,7 +231,7 @@ def second_person(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
             raise ValueError(f"{beside} does not have the pair {pair.id} of {folder}: prepare both from one source.")
         if other.left_rationale is None or other.right_rationale is None:
             raise ValueError(f"Nobody else was asked about the pair {pair.id}: {beside} has no marks of it.")
-        chosen.append(_choice(marked(pair.left, other.left_rationale), marked(pair.right, other.right_rationale)))
+        chosen.append(_choice(_marks(pair.left, other.left_rationale), _marks(pair.right, other.right_rationale)))
     return {**rationale_metrics(pairs, chosen), "pairs": len(pairs)}
 
 
@@ -250,6 +252,13 @@ def _right_metrics(pairs: Sequence[Pair], selection: Sequence[Tensor]) -> dict[s
     ]
     right_only = [replace(pair, left_rationale=None) for pair in pairs]
     return {**rationale_metrics(right_only, chosen), "pairs": len(pairs)}
+
+
+def _marks(text: Document, marked: Sequence[Span] | None) -> Tensor:
+    """(spans): 1 where people marked something, 0 elsewhere."""
+    marks = torch.zeros(len(text))
+    marks[spans_in(text, marked or ())] = 1.0
+    return marks
 
 
 def _check_marked(pairs: Sequence[Pair]) -> None:

@@ -74,7 +74,7 @@ def gallery(data: Path, model: Path | None = None) -> str:
     if trained is not None:
         encoder, sets = trained.encoder.name, [examples for examples in sets if suits(trained, examples)]
         if not sets:
-            kind = f"a {trained.kind} of {trained.split} spans"
+            kind = f"a {trained.kind} of {trained.aligner.spans} spans"
             raise ValueError(f"The model in {model} is {kind}, and {data} has nothing for one.")
     return page(
         [group(examples, data, trained) for examples in sets], "Example rationales", f"{ABOUT} Encoder: {encoder}."
@@ -83,7 +83,7 @@ def gallery(data: Path, model: Path | None = None) -> str:
 
 def suits(model: Ranker | Classifier, examples: Examples) -> bool:
     """Whether a trained model does what a data set asks for."""
-    return (examples.task == "rank") == isinstance(model, Ranker) and model.split == examples.spans
+    return (examples.task == "rank") == isinstance(model, Ranker) and model.aligner.spans == examples.spans
 
 
 def group(examples: Examples, data: Path, model: Ranker | Classifier | None) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def by_constraint(why: Alignment) -> dict[str, Any]:
 
 def by_attention(texts: tuple[Document, Document], aligner: Aligner) -> dict[str, Any]:
     """Attention in both directions, cut to its active pairs, strongest first."""
-    (cost,) = aligner.costs([texts])
+    cost = torch.from_numpy(aligner.costs([texts])[0])
     rule, sizes = Attend(TEMPERATURE), torch.tensor([[len(text) for text in texts]])
     active, weights = rule.active(cost[None], sizes)[0], rule.weights(cost[None], sizes)[0]
     links = sorted(with_weights(active, weights), key=lambda link: (-link[2], link))

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from whymatch.cost import Cosine
 from whymatch.matching.attention import attention, count_active, entmax15, max_sim, sparsemax
-from whymatch.matching.costs import cosine_distance
 from whymatch.show.terminal import table as as_table
 from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
 from whymatch.transport.entropic import Temperature, sinkhorn
@@ -21,7 +21,7 @@ def synthetic_cost(left: int = 30, right: int = 20, seed: int = 0) -> Tensor:
     of_left = torch.randint(0, 12, (left,), generator=generator)
     of_right = torch.randint(6, 18, (right,), generator=generator)
     x, y = (topics[of] + 0.5 * torch.randn(len(of), 32, generator=generator) for of in (of_left, of_right))
-    return cosine_distance(x, y)
+    return Cosine().between(x, y)
 
 
 def heat_maps_of_every_method(picture: Path) -> None:
@@ -71,7 +71,7 @@ def heat_maps_of_every_method(picture: Path) -> None:
 def draw(plans: dict[str, list[list[float]]], picture: Path) -> None:
     """Writes the picture, or says what is missing to write it."""
     try:
-        from whymatch.show.figures import heat_maps
+        from experiments.figures import heat_maps
     except ModuleNotFoundError:
         print("\nFor a picture, install matplotlib.")
         return

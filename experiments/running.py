@@ -4,8 +4,9 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +17,19 @@ from experiments.pages import cell
 from experiments.records import commit, write_run
 from experiments.tables import Job, Row, Table, agree, job
 from experiments.tradeoff import curve
+from experiments.unrolled import Unrolled
+from whymatch.cost import Cost
 from whymatch.datasets.folders import read_split
 from whymatch.files import held, read_json
 from whymatch.learning.building import build
+from whymatch.learning.caching import VectorCache
 from whymatch.learning.evaluate import choose_thresholds, evaluate
-from whymatch.learning.memory import Memory
 from whymatch.learning.processes import Processes
-from whymatch.learning.settings import Settings
-from whymatch.learning.train import Watch, train_one
+from whymatch.learning.settings import NO_COUNTS, Settings
+from whymatch.learning.train import Watch, is_marked, train_one
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
-from whymatch.matching.rules import Attend
+from whymatch.matching.rules import Attend, Transport
 from whymatch.matching.saving import from_pretrained
 from whymatch.text.encoders.trainable import Projected
 
@@ -47,7 +50,7 @@ def run_table(
     resumed from there. That folder keeps the vectors of frozen encoders, too.
     """
     watch = watch or Watch()
-    memory = Memory(results.parent / "runs" / "vectors")
+    cache = VectorCache(results.parent / "runs" / "vectors")
     commit()  # of the code that is loaded now, whatever is committed until a run ends
     done = 0
     for row, seed in wanted(table, seeds, only, watch):
@@ -61,12 +64,12 @@ def run_table(
         start = time.perf_counter()
         digest = hashlib.sha256(json.dumps(asked.described, sort_keys=True).encode()).hexdigest()[:8]
         folder = results.parent / "runs" / table.name / f"{file.stem}-{digest}"
-        measured = run_row(row, asked, folder, watch, memory, curved=table.curve)
+        measured = run_row(row, asked, folder, watch, cache, curved=table.curve)
         names = {"table": table.name, "row": row.name, "seed": seed, "trained": row.trained, "baseline": row.baseline}
         seconds = round(time.perf_counter() - start, 1)
         write_run(file, {**names, "data": row.data, **measured, **asked.described, "seconds": seconds})
         watch.line(_in_words(table, row, measured))
-        memory.keep()
+        cache.keep()
         shutil.rmtree(folder, ignore_errors=True)
         done += 1
     return done
@@ -95,7 +98,7 @@ def wanted(table: Table, seeds: int, only: str, watch: Watch) -> list[tuple[Row,
 
 
 def run_row(
-    row: Row, asked: Job, folder: Path, watch: Watch, memory: Memory, *, curved: bool = False
+    row: Row, asked: Job, folder: Path, watch: Watch, cache: VectorCache, *, curved: bool = False
 ) -> dict[str, Any]:
     """The validation score that chose the weights, the metrics on the test split, and with `curved` attention's curve.
 
@@ -103,15 +106,16 @@ def run_row(
     """
     if row.baseline is not None:
         return {"validation": None, "results": baseline(row.baseline, asked.settings)}
-    settings = _after_first(asked, folder / "first", watch, memory)
+    settings = _after_first(asked, folder / "first", watch, cache)
     test: Sequence[Any] = read_split(settings.data, "test", settings.task, settings.spans)
     if not row.trained:
-        return {"validation": None, "results": evaluate(_untrained(settings, memory), test)}
+        return {"validation": None, "results": evaluate(_untrained(settings, cache), test)}
     with held(folder):
-        run = train_one(settings, folder, True, watch, Processes(), memory)
+        run = train_one(
+            settings, folder, True, watch, Processes(), cache, keep=_kept(row), prepare=partial(_prepare, row)
+        )
     model = from_pretrained(folder / "best")
-    if isinstance(model.encoder, Projected):
-        memory.share(model.encoder, settings)
+    _share(cache, model, settings)
     watch.line("measuring on the test split")
     measured = {"validation": run.validation, "results": evaluate(model, test)}
     if curved and isinstance(model, Classifier) and isinstance(model.rule, Attend):
@@ -120,12 +124,24 @@ def run_row(
     return measured
 
 
-def _after_first(asked: Job, folder: Path, watch: Watch, memory: Memory) -> Settings:
+def _kept(row: Row) -> Callable[[Any], bool]:
+    """Which training records a row learns from."""
+    return is_marked if row.marked else lambda record: True
+
+
+def _prepare(row: Row, model: Ranker | Classifier) -> None:
+    """Gives a model the paper's rule, if the row asks for it."""
+    if row.unrolled is not None:
+        assert isinstance(model.rule, Transport)
+        model.rule = Unrolled(model.rule.constraint, model.rule.smooth, epsilon=row.unrolled)
+
+
+def _after_first(asked: Job, folder: Path, watch: Watch, cache: VectorCache) -> Settings:
     """The settings with the models that other rows leave, which are trained here."""
     settings = asked.settings
     for part, first in asked.first.items():
         watch.line(f"first its {part}")
-        best = train_one(first, folder / part, True, watch, Processes(), memory).folder / "best"
+        best = train_one(first, folder / part, True, watch, Processes(), cache).folder / "best"
         if part == "model":
             settings = replace(settings, encoder=replace(settings.encoder, model=str(best / "encoder")))
         else:
@@ -133,16 +149,20 @@ def _after_first(asked: Job, folder: Path, watch: Watch, memory: Memory) -> Sett
     return settings
 
 
-def _untrained(settings: Settings, memory: Memory) -> Ranker | Classifier:
+def _untrained(settings: Settings, cache: VectorCache) -> Ranker | Classifier:
     """The model as it starts, with its thresholds chosen on validation."""
     torch.manual_seed(settings.schedule.seed)
     validation: Sequence[Any] = read_split(settings.data, "val", settings.task, settings.spans)
-    counted: Sequence[Any] = (
-        read_split(settings.data, "train", settings.task, settings.spans) if settings.rarity or settings.shared else ()
-    )
+    counts_words = Cost.from_list(settings.cost, NO_COUNTS).word_counts is not None
+    counted: Sequence[Any] = read_split(settings.data, "train", settings.task, settings.spans) if counts_words else ()
     model = build(settings, [*counted, *validation])
-    if isinstance(model.encoder, Projected):
-        memory.share(model.encoder, settings)
+    _share(cache, model, settings)
     if isinstance(model, Classifier):
         model.thresholds = choose_thresholds(model, validation)
     return model
+
+
+def _share(cache: VectorCache, model: Ranker | Classifier, settings: Settings) -> None:
+    """Gives a frozen encoder the vectors of runs before."""
+    if isinstance(model.aligner.encoder, Projected):
+        cache.share(model.aligner.encoder, settings.encoder.model)

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from experiments.records import slug, write_run
 from whymatch.learning.losses import contrastive
-from whymatch.matching.model import Matcher
+from whymatch.matching.aligner import Aligner
+from whymatch.matching.matcher import Matcher
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.document import Document, joined
@@ -106,7 +107,7 @@ def make_encoder(kind: str, batches: Sequence[Pairs]) -> TrainableEncoder:
 
 def ranking(encoder: TrainableEncoder, rule: Rule) -> tuple[Ranker, Loss]:
     """A ranker with the hinge between the first and the second of every two pairs."""
-    model = Ranker(encoder, rule).to(device())
+    model = Ranker(Aligner("sentence", encoder), rule).to(device())
 
     def loss(pairs: Pairs) -> Tensor:
         scores = model(pairs).score.view(-1, 2)

@@ -10,6 +10,7 @@ from experiments.records import slug
 from whymatch.learning.settings import Settings, completed, typed
 
 ENCODERS = ("encoder", "reader")  # tables of settings that may name word vectors, which lie beside the data
+EXTRAS = ("unrolled", "marked")  # what a row may ask for beside settings
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,7 @@ def job(table: Table, row: Row, seed: int, data: Path) -> Job:
     """What a row asks for with a seed, on the prepared data sets of a folder; raises ValueError for bad settings."""
     before = {part: job(*other, seed, data) for part, other in _rows_before(table, row).items()}
     described: dict[str, Any] = {"settings": asdict(_settings(table, row, seed, None))}
+    described |= {key: value for key in EXTRAS if (value := getattr(row, key))}
     if before:
         described["first"] = {part: other.described["settings"] for part, other in before.items()}
         described["started from"] = row.first
@@ -153,10 +155,6 @@ def _settings(table: Table, row: Row, seed: int, data: Path | None) -> Settings:
     for part in ENCODERS:
         if "vectors" in values.get(part, {}):
             values[part] = {**values[part], "vectors": place(values[part]["vectors"])}
-    if row.unrolled is not None:
-        values["rule"] = {**values["rule"], "unrolled": row.unrolled}
-    if row.marked:
-        values["loss"] = {**values["loss"], "marked": True}
     settings: Settings = typed(Settings, values, f"{table.name}, {row.name}")
     return settings
 
@@ -192,4 +190,4 @@ def agree(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
         same = old.keys() == new.keys() and all(completed(old[part]) == values for part, values in new.items())
     except ValueError:
         return False
-    return same and before.get("started from") == now.get("started from")
+    return same and all(before.get(key) == now.get(key) for key in ("started from", *EXTRAS))

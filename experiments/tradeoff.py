@@ -90,7 +90,7 @@ def draw_trade_off(results: Path, picture: Path) -> None:
             f"Run `python -m experiments {TABLE} --data …` first."
         )
     try:
-        from whymatch.show.figures import trade_off
+        from experiments.figures import trade_off
     except ModuleNotFoundError:
         raise ValueError("A figure needs matplotlib: pip install 'whymatch[figures]'.") from None
     picture.parent.mkdir(parents=True, exist_ok=True)

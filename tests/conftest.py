@@ -51,7 +51,7 @@ def pytest_configure() -> None:
         cost = torch.eye(2, dtype=kind)[None]
         for constraint in (whymatch.Balanced(), whymatch.OneTo(1), whymatch.UpTo(1), whymatch.Exactly(1)):
             whymatch.solve(cost, constraint)
-            whymatch.sinkhorn(cost, constraint)
+            whymatch.transport.sinkhorn(cost, constraint)
         whymatch.path(cost)
 
 

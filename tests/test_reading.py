@@ -196,11 +196,11 @@ def test_every_format_has_the_same_rows(
 ) -> None:
     file = tmp_path_factory.mktemp("rows") / f"rows{name}"
     write_table(file, rows)
-    found = [*read_rows(file, ("a", "b"))]
-    assert [row.values for row in found] == [{"a": a, "b": b} for a, b in rows]
+    rows_read = [*read_rows(file, ("a", "b"))]
+    assert [row.values for row in rows_read] == [{"a": a, "b": b} for a, b in rows]
     first = 2 if ending(file) in (".csv", ".tsv") else 1
-    assert [row.number for row in found] == [*range(first, first + len(rows))]
-    assert found[-1].bytes_read == pytest.approx(file.stat().st_size, abs=1)
+    assert [row.number for row in rows_read] == [*range(first, first + len(rows))]
+    assert rows_read[-1].bytes_read == pytest.approx(file.stat().st_size, abs=1)
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -6,116 +6,93 @@ from typing import TYPE_CHECKING, Any
 from whymatch.forking import loading
 
 if TYPE_CHECKING:
+    from whymatch import cost, learning, transport
+    from whymatch.cost import Cost
     from whymatch.matching.aligner import Aligner
     from whymatch.matching.alignment import Alignment, Link
     from whymatch.matching.classifier import Classifier
-    from whymatch.matching.costs import Cost
     from whymatch.matching.ranker import Ranker
-    from whymatch.matching.reader import Reader
-    from whymatch.matching.rules import Attend, Transport
     from whymatch.search.index import Index
     from whymatch.text.document import Document
-    from whymatch.text.encoders.context import InContext, WordEncoder
     from whymatch.text.encoders.precomputed import Precomputed
     from whymatch.text.encoders.recurrent import RecurrentEncoder
-    from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
-    from whymatch.text.encoders.trainable import Projected
+    from whymatch.text.encoders.sentence import SentenceEncoder
     from whymatch.text.spans import Span
     from whymatch.text.vectors import read_vectors
-    from whymatch.transport.batch import pad
     from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
-    from whymatch.transport.entropic import Temperature, sinkhorn
-    from whymatch.transport.exact import margin, path, solve
-    from whymatch.transport.paper import augmented
-    from whymatch.transport.solution import Entropic, Solution, Status
+    from whymatch.transport.exact import path, solve
 
 __version__ = "0.1.0"
 
 # Where the public names live. They load on first use, so that importing whymatch takes no time.
-HOMES = {
+_HOMES = {
     "Aligner": "matching.aligner",
     "Alignment": "matching.alignment",
-    "Link": "matching.alignment",
-    "Classifier": "matching.classifier",
-    "Ranker": "matching.ranker",
-    "Reader": "matching.reader",
-    "Index": "search.index",
-    "Projected": "text.encoders.trainable",
-    "FineTuned": "text.encoders.sentence",
-    "InContext": "text.encoders.context",
-    "Transport": "matching.rules",
-    "Attend": "matching.rules",
-    "Cost": "matching.costs",
-    "Document": "text.document",
-    "Span": "text.spans",
-    "SentenceEncoder": "text.encoders.sentence",
-    "WordEncoder": "text.encoders.context",
-    "RecurrentEncoder": "text.encoders.recurrent",
-    "read_vectors": "text.vectors",
-    "Precomputed": "text.encoders.precomputed",
     "Balanced": "transport.constraints",
+    "Classifier": "matching.classifier",
     "Constraint": "transport.constraints",
+    "Cost": "cost",
+    "Document": "text.document",
     "Exactly": "transport.constraints",
+    "Index": "search.index",
+    "Link": "matching.alignment",
     "OneTo": "transport.constraints",
+    "Precomputed": "text.encoders.precomputed",
+    "Ranker": "matching.ranker",
+    "RecurrentEncoder": "text.encoders.recurrent",
+    "SentenceEncoder": "text.encoders.sentence",
+    "Span": "text.spans",
     "UpTo": "transport.constraints",
-    "solve": "transport.exact",
+    "WordEncoder": "text.encoders.context",
     "path": "transport.exact",
-    "margin": "transport.exact",
-    "pad": "transport.batch",
-    "sinkhorn": "transport.entropic",
-    "Temperature": "transport.entropic",
-    "Entropic": "transport.solution",
-    "augmented": "transport.paper",
-    "Solution": "transport.solution",
-    "Status": "transport.solution",
+    "read_vectors": "text.vectors",
+    "solve": "transport.exact",
 }
+_PACKAGES = ("cost", "learning", "transport")  # what else users may need: cost terms, trainable parts, the solver
 
 __all__ = [
     "Aligner",
     "Alignment",
-    "Attend",
     "Balanced",
     "Classifier",
     "Constraint",
     "Cost",
     "Document",
-    "Entropic",
     "Exactly",
-    "FineTuned",
-    "InContext",
     "Index",
     "Link",
     "OneTo",
     "Precomputed",
-    "Projected",
     "Ranker",
-    "Reader",
     "RecurrentEncoder",
     "SentenceEncoder",
-    "Solution",
     "Span",
-    "Status",
-    "Temperature",
-    "Transport",
     "UpTo",
     "WordEncoder",
-    "augmented",
-    "margin",
-    "pad",
+    "cost",
+    "learning",
     "path",
     "read_vectors",
-    "sinkhorn",
     "solve",
+    "transport",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in HOMES:
+    if name not in _HOMES and name not in _PACKAGES:
         raise AttributeError(f"module 'whymatch' has no attribute {name!r}")
     with loading:
-        value = globals()[name] = getattr(import_module(f"whymatch.{HOMES[name]}"), name)
+        if name in _PACKAGES:
+            return import_module(f"whymatch.{name}")
+        try:
+            value = globals()[name] = getattr(import_module(f"whymatch.{_HOMES[name]}"), name)
+        except ModuleNotFoundError as error:
+            if error.name not in ("torch", "transformers"):
+                raise
+            advice = "pip install 'whymatch[train]'"
+            raise ModuleNotFoundError(f"whymatch.{name} needs {error.name}: {advice}.", name=error.name) from None
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *HOMES])
+    return sorted([*globals(), *_HOMES, *_PACKAGES])

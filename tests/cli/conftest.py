@@ -2,6 +2,7 @@
 
 import io
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -27,3 +28,11 @@ def align(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture(scope="module")
 def library() -> Aligner:
     return Aligner()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_lines_of_progress() -> Iterator[None]:
+    """On a busy machine work takes long enough for lines of progress, which tests of other output do not expect."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("whymatch.cli.console.SECONDS_BETWEEN_LINES", float("inf"))
+        yield

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import DUPLICATE, LONG, QUESTION, SHORT, Align, aligned, refused, written
-from whymatch.matching.aligner import Aligner, default_words
-from whymatch.matching.costs import COSTS
+from whymatch.cost import COSTS
+from whymatch.matching.aligner import Aligner, default_aligner
 from whymatch.text.encoders import models
 from whymatch.text.spans import SPLITTERS
 from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
@@ -76,7 +76,7 @@ def test_every_constraint_is_the_one_its_word_names(
 
 def test_up_to_without_a_threshold_takes_the_calibrated_one(align: Align, library: Aligner) -> None:
     found = aligned(align("--text", SHORT, LONG, "--json", "--constraint", "up-to:1"))
-    assert found == library.align(SHORT, LONG, library.default())
+    assert found == library.align(SHORT, LONG, library.resolve(None))
     assert not found.by_default
 
 
@@ -156,7 +156,7 @@ def test_a_page_is_written_where_there_is_another_model_only(
 ) -> None:
     other, page = str(models.bundle()), tmp_path / "page.html"
     monkeypatch.setattr(models, "bundle", lambda: None)
-    default_words.cache_clear()
+    default_aligner.cache_clear()
     assert align("--text", SHORT, LONG, "--encoder", other, "--below", "0.6", "--html", page).status == 0
     assert "It rained all day." in page.read_text("utf-8")
 

@@ -39,7 +39,9 @@ def test_pairs_are_scored_into_parquet_once(run: Callable[..., Ran], tmp_path: P
         assert row["score"] == pytest.approx(why.score, abs=1e-5)
         assert len(row["links"]) == len(why.links)
     again = run("score", tmp_path / "pairs.jsonl", tmp_path / "out")
-    assert (again.status, again.out, again.err) == (ran.status, ran.out, ran.err)
+    assert (again.status, again.out) == (ran.status, ran.out)
+    complaints = [[line for line in some.err.splitlines() if line.startswith("whymatch:")] for some in (ran, again)]
+    assert complaints[0] == complaints[1]  # on a busy machine there are lines of progress, too
     assert [file] == [*(tmp_path / "out").iterdir()]
 
 

@@ -16,6 +16,7 @@ from pyarrow import parquet
 import whymatch as wm
 from tests.cli.running import Ran, at_a_terminal, refused, strict
 from whymatch.cli import main
+from whymatch.learning import Projected
 from whymatch.text.encoders import models
 
 pytestmark = pytest.mark.skipif(find_spec(models.BUNDLE) is None, reason=f"{models.BUNDLE} is not installed")
@@ -156,7 +157,7 @@ def test_many_queries_make_a_run_file(run: Callable[..., Ran], out: Path, tmp_pa
 
 def test_a_trained_ranker_searches_the_index_that_it_wrote(run: Callable[..., Ran], tmp_path: Path) -> None:
     torch.manual_seed(0)
-    ranker = wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(1))
+    ranker = wm.Ranker(wm.Aligner("sentence", Projected(wm.SentenceEncoder(), 384)), wm.Exactly(1))
     with torch.no_grad():
         next(ranker.parameters()).add_(torch.randn(384, 384), alpha=0.02)  # as if it had learned
     ranker.save_pretrained(tmp_path / "ranker")

@@ -77,7 +77,7 @@ def test_spans_cover_exactly_the_starred_words(words: list[tuple[str, bool]], bl
 
 
 @pytest.mark.parametrize(
-    ("marked", "found"),
+    ("marked", "expected"),
     [
         ("a *b* , c", ["b"]),  # other white space
         ("a *b,* c", ["b,"]),
@@ -90,12 +90,12 @@ def test_spans_cover_exactly_the_starred_words(words: list[tuple[str, bool]], bl
         ("a B, c", None),
     ],
 )
-def test_a_marked_sentence_is_the_sentence_up_to_white_space(marked: str, found: list[str] | None) -> None:
-    if found is None:
+def test_a_marked_sentence_is_the_sentence_up_to_white_space(marked: str, expected: list[str] | None) -> None:
+    if expected is None:
         with pytest.raises(ValueError, match="marked sentence"):
             highlights(marked, "a b, c")
     else:
-        assert ["a b, c"[start:end] for start, end in highlights(marked, "a b, c")] == found
+        assert ["a b, c"[start:end] for start, end in highlights(marked, "a b, c")] == expected
 
 
 def test_more_than_half_is_the_majority() -> None:

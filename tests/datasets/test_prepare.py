@@ -26,12 +26,12 @@ def test_a_corpus_becomes_queries_of_three_splits(tmp_path: Path, hard: bool) ->
     if hard:
         pytest.importorskip("bm25s")
     source, out = corpus_folder(tmp_path / "from"), tmp_path / "out"
-    found = prepare("stackexchange", [source], out, Choices(hard=hard, negatives=5))
+    statistics = prepare("stackexchange", [source], out, Choices(hard=hard, negatives=5))
     assert sorted(file.name for file in out.iterdir()) == ["statistics.json", "test.jsonl", "train.jsonl", "val.jsonl"]
-    assert json.loads((out / "statistics.json").read_text()) == found
-    assert (found["documents"], found["similar pairs"]) == (120, 20)
-    assert sum(found["splits"][split]["queries"] for split in SPLITS) == 40
-    assert sum(found["splits"][split]["documents"] for split in SPLITS) == 120
+    assert json.loads((out / "statistics.json").read_text()) == statistics
+    assert (statistics["documents"], statistics["similar pairs"]) == (120, 20)
+    assert sum(statistics["splits"][split]["queries"] for split in SPLITS) == 40
+    assert sum(statistics["splits"][split]["documents"] for split in SPLITS) == 120
     texts = []
     for split in SPLITS:
         for query in read_split(out, split, "rank", "sentence"):
@@ -55,8 +55,8 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_multinews_has_ten_dissimilar_documents(tmp_path: Path) -> None:
     lines = "".join(f"Story {n} starts. ||||| More of story {n}.\n" for n in range(80))
     write(tmp_path / "from" / "train.src.gz", lines)
-    found = prepare("multinews", [tmp_path / "from"], tmp_path / "out")
-    assert found["splits"]["test"]["queries"] == 16
+    statistics = prepare("multinews", [tmp_path / "from"], tmp_path / "out")
+    assert statistics["splits"]["test"]["queries"] == 16
     assert {len(row["ids"]) for row in read_rows(tmp_path / "out" / "test.jsonl")} == {11}
 
 
@@ -78,8 +78,8 @@ def test_esnli_keeps_its_splits_and_marks(tmp_path: Path) -> None:
         ("second", ["Two", "women"]),
     ):
         out = tmp_path / annotation
-        found = prepare("esnli", [source], out, Choices(annotation=annotation))  # type: ignore[arg-type]
-        assert [found["splits"][split]["pairs"] for split in SPLITS] == [2, 8, 8]
+        statistics = prepare("esnli", [source], out, Choices(annotation=annotation))  # type: ignore[arg-type]
+        assert [statistics["splits"][split]["pairs"] for split in SPLITS] == [2, 8, 8]
         pair = read_split(out, "train", "classify", "word")[0]
         assert isinstance(pair, Pair)
         assert [pair.left[span] for span in pair.left_rationale or ()] == words
@@ -91,9 +91,9 @@ def test_without_marks_to_train_on_half_of_the_validation_premises_move(tmp_path
         prepare("esnli", [source])
     labels = tmp_path / "snli"
     write(labels / "train.tsv", "premise\thypothesis\tlabel\tsource\nA cat.\tA pet.\tentailment\tx\n")
-    found = prepare("esnli", [source, labels], tmp_path / "out")
-    assert found["splits"]["train"]["pairs"] == 5
-    assert found["splits"]["train"]["pairs with a rationale"] == 4
+    statistics = prepare("esnli", [source, labels], tmp_path / "out")
+    assert statistics["splits"]["train"]["pairs"] == 5
+    assert statistics["splits"]["train"]["pairs with a rationale"] == 4
     train, val = (read_rows(tmp_path / "out" / f"{split}.jsonl") for split in ("train", "val"))
     assert not {row["left"] for row in train} & {row["left"] for row in val}
     assert "left_rationale" not in train[0]
@@ -117,35 +117,35 @@ def eraser_folder(folder: Path) -> Path:
 @pytest.mark.parametrize("name", ["multirc", "eraser"])
 def test_erasers_folders_are_counted_and_read_the_same(tmp_path: Path, name: str) -> None:
     source, out = eraser_folder(tmp_path / "from"), tmp_path / "out"
-    found = prepare(name, [source], out)
-    assert found["splits"]["val"]["pairs"] == 3
-    assert found["splits"]["val"]["words marked, %"] == round(100 * 5 / 13, 1)
+    statistics = prepare(name, [source], out)
+    assert statistics["splits"]["val"]["pairs"] == 3
+    assert statistics["splits"]["val"]["words marked, %"] == round(100 * 5 / 13, 1)
     assert {file.name for file in out.iterdir()} == {"statistics.json", *(f"{split}.jsonl" for split in SPLITS)}
     for split in SPLITS:
         before, after = (read_split(folder, split, "classify", "sentence") for folder in (source, out))
-        for one, other in zip(before, after, strict=True):
-            assert isinstance(one, Pair)
-            assert isinstance(other, Pair)
-            assert (other.id, other.label, marked(other)) == (one.id, one.label, marked(one))
-            assert (other.left.pieces, other.right.pieces) == (one.left.pieces, one.right.pieces)
+        for given, prepared in zip(before, after, strict=True):
+            assert isinstance(given, Pair)
+            assert isinstance(prepared, Pair)
+            assert (prepared.id, prepared.label, marked(prepared)) == (given.id, given.label, marked(given))
+            assert (prepared.left.pieces, prepared.right.pieces) == (given.left.pieces, given.right.pieces)
 
 
 def test_the_whole_query_is_one_more_span_and_all_else_survives(tmp_path: Path) -> None:
     source, out = eraser_folder(tmp_path / "from"), tmp_path / "out"
     rows = read_rows(source / "val.jsonl")
     write_rows(source / "val.jsonl", [rows[0], rows[1] | {"query": "The dog ran"}, rows[2] | {"evidences": []}])
-    found = prepare("multirc", [source], out, Choices(query="whole"))
+    statistics = prepare("multirc", [source], out, Choices(query="whole"))
     assert {file.name for file in out.iterdir()} == {"statistics.json", *(f"{split}.jsonl" for split in SPLITS)}
-    assert found["documents in all"] == 1
+    assert statistics["documents in all"] == 1
     for split in SPLITS:
         before, after = (read_split(folder, split, "classify", "sentence") for folder in (source, out))
-        for one, other in zip(before, after, strict=True):
-            assert isinstance(one, Pair)
-            assert isinstance(other, Pair)
-            assert (other.id, other.label, other.left_rationale) == (one.id, one.label, None)
-            assert other.left.pieces[: len(one.left)] == one.left.pieces
-            assert other.right.pieces == one.right.pieces
-            assert marked(other) == marked(one)
+        for given, prepared in zip(before, after, strict=True):
+            assert isinstance(given, Pair)
+            assert isinstance(prepared, Pair)
+            assert (prepared.id, prepared.label, prepared.left_rationale) == (given.id, given.label, None)
+            assert prepared.left.pieces[: len(given.left)] == given.left.pieces
+            assert prepared.right.pieces == given.right.pieces
+            assert marked(prepared) == marked(given)
     three, alone, unmarked = read_split(out, "val", "classify", "sentence")
     assert isinstance(three, Pair)
     assert isinstance(alone, Pair)
@@ -266,11 +266,11 @@ def test_what_cannot_be_prepared_is_said(tmp_path: Path, name: str, choices: Cho
 
 def test_the_real_sets_are_prepared_without_a_document_in_two_splits(tmp_path: Path) -> None:
     for name, folder in (("stackexchange", real("stackexchange/cqadupstack")), ("multinews", real("multinews"))):
-        found = prepare(name, [folder], tmp_path / name)
+        statistics = prepare(name, [folder], tmp_path / name)
         seen = []
         for split in SPLITS:
             rows = read_rows(tmp_path / name / f"{split}.jsonl")
             seen.append({id_ for row in rows for id_ in (row["id"], *row["ids"])})
-            share = found["splits"][split]["documents"] / found["documents"]
+            share = statistics["splits"][split]["documents"] / statistics["documents"]
             assert share == pytest.approx(0.8 if split == "train" else 0.1, abs=0.005)
         assert not seen[0] & seen[1] | seen[0] & seen[2] | seen[1] & seen[2]

@@ -17,9 +17,9 @@ GRAPHS = st.lists(st.tuples(NUMBERS, NUMBERS), max_size=60)
 
 @given(GRAPHS)
 def test_components_are_what_can_be_reached(edges: list[tuple[int, int]]) -> None:
-    found = components(range(61), edges)
-    assert sorted(node for group in found for node in group) == list(range(61))
-    for group in found:
+    groups = components(range(61), edges)
+    assert sorted(node for group in groups for node in group) == list(range(61))
+    for group in groups:
         reached, border = {group[0]}, [group[0]]
         while border:
             node = border.pop()
@@ -32,20 +32,20 @@ def test_components_are_what_can_be_reached(edges: list[tuple[int, int]]) -> Non
 @given(GRAPHS, st.integers(0, 5))
 def test_no_document_and_no_pair_is_in_two_splits(edges: list[tuple[int, int]], seed: int) -> None:
     groups = components(range(61), edges)
-    found = split_whole(groups, seed)
-    of = {node: split for split, some in found.items() for group in some for node in group}
-    assert sum(len(group) for some in found.values() for group in some) == len(of) == 61
+    splits = split_whole(groups, seed)
+    of = {node: split for split, members in splits.items() for group in members for node in group}
+    assert sum(len(group) for members in splits.values() for group in members) == len(of) == 61
     assert all(of[a] == of[b] for a, b in edges)
-    assert found == split_whole(groups, seed)
+    assert splits == split_whole(groups, seed)
     largest = max(map(len, groups))
     for split, share in SHARES.items():
-        assert sum(map(len, found[split])) <= share * 61 + largest
+        assert sum(map(len, splits[split])) <= share * 61 + largest
 
 
 def test_many_small_components_are_split_80_10_10() -> None:
-    found = split_whole([[number] for number in range(1000)], seed=3)
-    assert {split: len(some) for split, some in found.items()} == {"train": 800, "val": 100, "test": 100}
-    assert found != split_whole([[number] for number in range(1000)], seed=4)
+    splits = split_whole([[number] for number in range(1000)], seed=3)
+    assert {split: len(members) for split, members in splits.items()} == {"train": 800, "val": 100, "test": 100}
+    assert splits != split_whole([[number] for number in range(1000)], seed=4)
 
 
 @given(st.integers(1, 30), st.integers(0, 20), st.integers(0, 30), st.integers(0, 3))
@@ -56,10 +56,10 @@ def test_dissimilar_documents_are_distinct_and_never_forbidden(free: int, never:
         with pytest.raises(ValueError, match=f"--negatives {free}"):
             dissimilar("0", among, forbidden, count, seed)
         return
-    found = dissimilar("0", among, forbidden, count, seed)
-    assert len(set(found)) == len(found) == count
-    assert not set(found) & forbidden
-    assert found == dissimilar("0", among, forbidden, count, seed)
+    drawn = dissimilar("0", among, forbidden, count, seed)
+    assert len(set(drawn)) == len(drawn) == count
+    assert not set(drawn) & forbidden
+    assert drawn == dissimilar("0", among, forbidden, count, seed)
 
 
 def chains(number: int = 30, alone: int = 90) -> SimilarTexts:

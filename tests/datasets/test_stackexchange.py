@@ -50,18 +50,18 @@ def test_questions_are_title_and_body_and_links_of_type_3_are_duplicates(tmp_pat
         Text("ask-3", "Why?\n\nOne.\n\nTwo.", "ask"),
     ]
     assert list(read_duplicates(folder / f"PostLinks.xml{end}")) == [("1", "3"), ("1", "9"), ("3", "1")]
-    found = read_dumps([folder])
-    assert found.similar == (("ask-1", "ask-3"),)
-    assert found.left_out == {"links to posts that are not among the questions": 1, "pairs that repeat another": 1}
+    corpus = read_dumps([folder])
+    assert corpus.similar == (("ask-1", "ask-3"),)
+    assert corpus.left_out == {"links to posts that are not among the questions": 1, "pairs that repeat another": 1}
 
 
 def test_several_sites_keep_their_numbers_apart(tmp_path: Path) -> None:
     for site in ("ask", "super"):
         dump(tmp_path / site, [post(1, title=site), post(2, title=f"{site} again")], [(1, 2, 3)])
-    found = read_dumps(dump_folders([tmp_path]))
-    assert set(found.texts) == {"ask-1", "ask-2", "super-1", "super-2"}
-    assert found.sites["super-2"] == "super"
-    assert len(found.similar) == 2
+    corpus = read_dumps(dump_folders([tmp_path]))
+    assert set(corpus.texts) == {"ask-1", "ask-2", "super-1", "super-2"}
+    assert corpus.sites["super-2"] == "super"
+    assert len(corpus.similar) == 2
 
 
 @pytest.mark.parametrize(
@@ -142,16 +142,16 @@ def test_the_askubuntu_benchmark_keeps_its_splits_and_candidates(tmp_path: Path)
     texts = read_benchmark_texts(folder / "text_tokenized.txt.gz")
     assert texts["1"] == "title 1\n\nbody"
     assert texts["2"] == "title 2"
-    assert [one.scores for one in read_candidates(folder / "dev.txt", texts)] == [(3.5, 2, 1), (2, 1)]
+    assert [candidates.scores for candidates in read_candidates(folder / "dev.txt", texts)] == [(3.5, 2, 1), (2, 1)]
     out = tmp_path / "out"
-    found = convert_benchmark(folder, 20, seed=0).run(out)
+    statistics = convert_benchmark(folder, 20, seed=0).run(out)
     expected = {"train": (True, True, *[False] * 20), "val": (True, False, False), "test": (True, False)}
     for split, relevant in expected.items():
         (query,) = read_split(out, split, "rank", "line")
         assert isinstance(query, Query)
         assert query.relevant == relevant
-    assert found["left out"] == {"queries of val without a similar text among their candidates": 1}
-    assert found["documents"] == 39
+    assert statistics["left out"] == {"queries of val without a similar text among their candidates": 1}
+    assert statistics["documents"] == 39
 
 
 @pytest.mark.parametrize(
@@ -164,11 +164,11 @@ def test_a_bad_list_of_candidates_is_named_by_file_and_line(tmp_path: Path, bad:
 
 
 def test_a_corpus_with_pairs_is_read(tmp_path: Path) -> None:
-    found = read_corpus(corpus_folder(tmp_path, pairs=3, alone=2))
-    assert len(found.texts) == 8
-    assert found.similar == (("a0", "b0"), ("a1", "b1"), ("a2", "b2"))
-    assert found.texts["b0"].startswith("Question b0\n\nHow do I")
-    assert found.texts["a0"].startswith("How do I")
+    corpus = read_corpus(corpus_folder(tmp_path, pairs=3, alone=2))
+    assert len(corpus.texts) == 8
+    assert corpus.similar == (("a0", "b0"), ("a1", "b1"), ("a2", "b2"))
+    assert corpus.texts["b0"].startswith("Question b0\n\nHow do I")
+    assert corpus.texts["a0"].startswith("How do I")
 
 
 @pytest.mark.parametrize(
@@ -205,11 +205,13 @@ def test_a_pair_cannot_be_both_similar_and_not(tmp_path: Path) -> None:
 def test_nothing_is_lost_silently() -> None:
     texts = [Text("1", "a"), Text("2", "a"), Text("3", "b"), Text("4", " "), Text("5", "c")]
     pairs = [("1", "2"), ("1", "3"), ("3", "2"), ("3", "4"), ("5", "3")]
-    found = collected(texts, pairs)
-    assert set(found.texts) == {"1", "3", "5"}
-    assert found.similar == (("1", "3"), ("3", "5"))
-    assert len(found.texts) + found.left_out["blank texts"] + found.left_out["texts that repeat another"] == len(texts)
-    assert len(found.similar) + sum(count for why, count in found.left_out.items() if "pair" in why) == len(pairs)
+    corpus = collected(texts, pairs)
+    assert set(corpus.texts) == {"1", "3", "5"}
+    assert corpus.similar == (("1", "3"), ("3", "5"))
+    assert len(corpus.texts) + corpus.left_out["blank texts"] + corpus.left_out["texts that repeat another"] == len(
+        texts
+    )
+    assert len(corpus.similar) + sum(count for why, count in corpus.left_out.items() if "pair" in why) == len(pairs)
     with pytest.raises(ValueError, match="id 1"):
         collected([*texts, Text("1", "z")], [])
 
@@ -218,24 +220,24 @@ def test_labelled_pairs_are_a_corpus_of_their_texts(tmp_path: Path) -> None:
     page = "How to x < y?<p>Body &lt;tag&gt;.</p>"
     noted = f"Title{NOTE}<p>Mine.</p>"
     file = write(tmp_path / "pairs.tsv.gz", f"duplicate\t{page}\tplain <b> title\nnon-duplicate\t{page}\t{noted}\n")
-    found = read_labelled([file])
-    assert list(found.texts.values()) == ["How to x < y?\n\nBody <tag>.", "plain <b> title", "Title\n\nMine."]
-    assert found.similar == (("0", "1"),)
+    corpus = read_labelled([file])
+    assert list(corpus.texts.values()) == ["How to x < y?\n\nBody <tag>.", "plain <b> title", "Title\n\nMine."]
+    assert corpus.similar == (("0", "1"),)
     write(tmp_path / "bad.tsv", "duplicate\ta\tb\nperhaps\ta\tb\n")
     with pytest.raises(ValueError, match=r"bad\.tsv, line 2: a label is"):
         read_labelled([tmp_path / "bad.tsv"])
 
 
 def test_the_real_cqadupstack_is_read_in_full() -> None:
-    found = read_corpus(real("stackexchange/cqadupstack"))
-    assert (len(found.texts), len(found.similar), dict(found.left_out)) == (11_292, 1_438, {})
+    corpus = read_corpus(real("stackexchange/cqadupstack"))
+    assert (len(corpus.texts), len(corpus.similar), dict(corpus.left_out)) == (11_292, 1_438, {})
 
 
 def test_the_real_labelled_pairs_are_read_in_full() -> None:
     folder = real("stackexchange/askubuntu")
     for name, pairs in (("train_titles", 24_000), ("test_titles", 6_000), ("full_text", 1_000)):
-        found = read_labelled([folder / f"{name}.tsv.gz"])
-        lost = dict(found.left_out)
+        corpus = read_labelled([folder / f"{name}.tsv.gz"])
+        lost = dict(corpus.left_out)
         assert lost.pop("pairs labelled as different") == pairs // 2
-        assert len(found.similar) + sum(count for why, count in lost.items() if "pair" in why) == pairs // 2
-        assert not any("<p>" in text and "</p>" in text for text in found.texts.values())
+        assert len(corpus.similar) + sum(count for why, count in lost.items() if "pair" in why) == pairs // 2
+        assert not any("<p>" in text and "</p>" in text for text in corpus.texts.values())

@@ -20,32 +20,32 @@ def by_words(text: str, chosen: str, marked: str, selection: tuple[float, ...] |
 
 def test_f1_is_a_mean_over_texts_and_micro_f1_is_over_tokens() -> None:
     judged = [
-        by_words("a b c d", "ab", "abc"),  # 2 of 2 are right, 2 of 3 are found: 0.8
+        by_words("a b c d", "ab", "abc"),  # 2 of 2 are right, 2 of 3 are measures: 0.8
         by_words("a b c d e f", "a", "b"),  # 0
         by_words("a b", "", "ab"),  # nothing is chosen: 0
     ]
-    found = agreement(judged)
-    assert found["F1"]["mean"] == pytest.approx(0.8 / 3)
-    assert found["micro F1"]["mean"] == pytest.approx(2 * 2 / (3 + 6))
-    assert found["% of tokens"]["mean"] == pytest.approx(100 * 3 / 12)
+    measures = agreement(judged)
+    assert measures["F1"]["mean"] == pytest.approx(0.8 / 3)
+    assert measures["micro F1"]["mean"] == pytest.approx(2 * 2 / (3 + 6))
+    assert measures["% of tokens"]["mean"] == pytest.approx(100 * 3 / 12)
     for name in ("F1", "micro F1", "% of tokens", "IoU F1", "AUPRC"):
-        assert found[name]["low"] <= found[name]["mean"] <= found[name]["high"]
+        assert measures[name]["low"] <= measures[name]["mean"] <= measures[name]["high"]
 
 
 def test_a_text_in_which_nothing_is_marked_counts_as_zero() -> None:
     good = by_words("a b c", "a", "a")
     assert agreement([good])["F1"]["mean"] == 1
     for chosen in ("ab", ""):
-        found = agreement([good, by_words("a b c d", chosen, "")])
-        assert found["F1"]["mean"] == 0.5
-        assert found["micro F1"]["mean"] == pytest.approx(2 / (2 + len(chosen)))
-        assert found["AUPRC"]["mean"] == 1  # which is not defined there
+        measures = agreement([good, by_words("a b c d", chosen, "")])
+        assert measures["F1"]["mean"] == 0.5
+        assert measures["micro F1"]["mean"] == pytest.approx(2 / (2 + len(chosen)))
+        assert measures["AUPRC"]["mean"] == 1  # which is not defined there
 
 
 def test_without_any_mark_there_is_no_area_and_no_agreement() -> None:
-    found = agreement([by_words("a b", "a", "")])
-    assert [found[name]["mean"] for name in ("F1", "micro F1", "IoU F1")] == [0, 0, 0]
-    assert "AUPRC" not in found
+    measures = agreement([by_words("a b", "a", "")])
+    assert [measures[name]["mean"] for name in ("F1", "micro F1", "IoU F1")] == [0, 0, 0]
+    assert "AUPRC" not in measures
     assert agreement([by_words("a b", "", "")])["micro F1"]["mean"] == 0
 
 
@@ -69,12 +69,12 @@ def test_the_area_is_that_of_scikit_learn(tokens: list[tuple[int, bool]]) -> Non
     text = " ".join("abcdefghijkl"[: len(tokens)])
     marks, scores = [marked for _, marked in tokens], tuple(score / 10**6 for score, _ in tokens)
     letters = "".join(letter for letter, marked in zip(text.split(), marks, strict=True) if marked)
-    found = agreement([by_words(text, "", letters, scores)])
+    measures = agreement([by_words(text, "", letters, scores)])
     if letters:
         precision, recall, _ = metrics.precision_recall_curve(marks, scores)
-        assert found["AUPRC"]["mean"] == pytest.approx(metrics.auc(recall, precision))
+        assert measures["AUPRC"]["mean"] == pytest.approx(metrics.auc(recall, precision))
     else:
-        assert "AUPRC" not in found
+        assert "AUPRC" not in measures
 
 
 def test_the_area_is_a_mean_over_texts_with_marks() -> None:
@@ -86,19 +86,19 @@ def test_the_area_is_a_mean_over_texts_with_marks() -> None:
 
 def test_a_token_is_selected_as_its_strongest_span_and_one_outside_as_zero() -> None:
     text = "a bc d e"
-    one = Judged(text, (Span(0, 3), Span(3, 4), Span(5, 6)), (), (), (0.25, 0.75, 0.5))  # b and c share a token
-    assert one.scores.tolist() == [0.25, 0.75, 0.5, 0]
+    judged = Judged(text, (Span(0, 3), Span(3, 4), Span(5, 6)), (), (), (0.25, 0.75, 0.5))  # b and c share a token
+    assert judged.scores.tolist() == [0.25, 0.75, 0.5, 0]
 
 
 def test_what_is_selected_exactly_as_strongly_as_the_threshold_is_left_out() -> None:
-    one = by_words("a b c d", "", "cd", (0.125, 0.25, 0.5, 0.5))
+    judged = by_words("a b c d", "", "cd", (0.125, 0.25, 0.5, 0.5))
     for threshold, share, expected in ((0.5, 0, 0), (0.25, 50, 1), (0.125, 75, 0.8), (0.0, 100, 2 / 3)):
-        found = agreement([one], threshold)
-        assert found["δ"] == threshold
-        assert found["% of tokens above δ"]["mean"] == share
-        assert found["F1 above δ"]["mean"] == pytest.approx(expected)
-        assert found["micro F1 above δ"]["mean"] == pytest.approx(expected)
-    assert not [name for name in agreement([one]) if "above" in name]
+        measures = agreement([judged], threshold)
+        assert measures["δ"] == threshold
+        assert measures["% of tokens above δ"]["mean"] == share
+        assert measures["F1 above δ"]["mean"] == pytest.approx(expected)
+        assert measures["micro F1 above δ"]["mean"] == pytest.approx(expected)
+    assert not [name for name in agreement([judged]) if "above" in name]
 
 
 selections = st.lists(
@@ -107,18 +107,18 @@ selections = st.lists(
 
 
 def judged_by(rows: list[list[tuple[int, bool]]]) -> list[Judged]:
-    found = []
+    measures = []
     for row in rows:
         text = " ".join("abcdefgh"[: len(row)])
         marked = "".join(letter for letter, (_, mark) in zip(text.split(), row, strict=True) if mark)
-        found.append(by_words(text, "", marked, tuple(score / 8 for score, _ in row)))
-    return found
+        measures.append(by_words(text, "", marked, tuple(score / 8 for score, _ in row)))
+    return measures
 
 
 def f1_above(judged: list[Judged], threshold: float) -> float:
     """The mean F1 of what is selected more strongly than the threshold."""
-    above = [{token for token, score in enumerate(one.scores) if score > threshold} for one in judged]
-    return fmean(f1(tokens, one.gold) for tokens, one in zip(above, judged, strict=True))
+    above = [{token for token, score in enumerate(text.scores) if score > threshold} for text in judged]
+    return fmean(f1(tokens, text.gold) for tokens, text in zip(above, judged, strict=True))
 
 
 @given(selections)
@@ -133,8 +133,8 @@ def test_the_best_threshold_is_no_worse_than_any_other(rows: list[list[tuple[int
 def test_the_best_threshold_finds_one_token_in_a_thousand() -> None:
     text = " ".join(f"w{number}" for number in range(1000))
     spans = tuple(words(text))
-    one = Judged(text, spans, (), spans[-1:], tuple(number / 1000 for number in range(1000)))
-    assert f1_above([one], best_threshold([one])) == 1
+    rare = Judged(text, spans, (), spans[-1:], tuple(number / 1000 for number in range(1000)))
+    assert f1_above([rare], best_threshold([rare])) == 1
 
 
 texts = st.text(alphabet="ab \n", max_size=12)
@@ -148,8 +148,8 @@ def some_judged(draw: st.DrawFn) -> Judged:
         edges = sorted(draw(st.lists(st.integers(0, len(text)), max_size=6, unique=True)))
         return tuple(Span(a, b) for a, b in zip(edges[::2], edges[1::2], strict=False))
 
-    some = spans()
-    return Judged(text, some, spans(), spans(), tuple(draw(st.floats(0, 1)) for _ in some))
+    selected = spans()
+    return Judged(text, selected, spans(), spans(), tuple(draw(st.floats(0, 1)) for _ in selected))
 
 
 @given(some_judged(), some_judged())

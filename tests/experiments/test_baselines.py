@@ -127,16 +127,16 @@ def test_a_text_of_one_sentence_is_chosen_whole(tmp_path: Path, minilm: Path) ->
 @pytest.mark.parametrize(
     ("constraint", "below", "left", "right", "f1"),
     [
-        ("exactly:2", 0.0, "ab", "xy", 1.0),
-        ("exactly:2", 0.0, "abc", "xyz", 2 * 4 / (4 + 6)),  # two of three
-        ("exactly:3", 0.0, "a", "xy", 2 * 3 / (6 + 3)),  # links that must be, though nobody marked their spans
+        ("exactly:2", None, "ab", "xy", 1.0),
+        ("exactly:2", None, "abc", "xyz", 2 * 4 / (4 + 6)),  # two of three
+        ("exactly:3", None, "a", "xy", 2 * 3 / (6 + 3)),  # links that must be, though nobody marked their spans
         ("up-to:1", 0.75, "a", "xy", 2 * 3 / (4 + 3)),  # y takes a word with it
         ("up-to:1", 0.75, "", "xyz", 2 * 3 / (6 + 3)),
         ("up-to:1", 0.25, "ab", "x", 2 * 2 / (2 + 3)),  # both sides marked, or no link
     ],
 )
 def test_links_that_know_the_marks_agree_as_far_as_a_constraint_allows(
-    constraint: str, below: float, left: str, right: str, f1: float, tmp_path: Path
+    constraint: str, below: float | None, left: str, right: str, f1: float, tmp_path: Path
 ) -> None:
     words = {"left": "a b c d", "right": "x y z w"}
     row = {**words, "label": "yes"} | {

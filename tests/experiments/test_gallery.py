@@ -13,6 +13,7 @@ from experiments.gallery import SETS, choose, example
 from tests.cli.test_train import OTHER, PETS, SAME, write
 from tests.show.test_browser import Open, browser, show  # noqa: F401
 from whymatch.datasets.records import Pair
+from whymatch.learning import Projected
 from whymatch.show.gallery import page
 from whymatch.text.document import joined
 
@@ -54,7 +55,9 @@ def test_examples_are_one_page_with_every_rule_and_nothing_in_a_text_runs(prepar
 
 
 def test_a_trained_model_shows_what_it_was_trained_for(prepared: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(2)).save_pretrained(prepared / "ranker")
+    wm.Ranker(wm.Aligner("sentence", Projected(wm.SentenceEncoder(), 384)), wm.Exactly(2)).save_pretrained(
+        prepared / "ranker"
+    )
     assert main(["examples", "--data", "data", "--model", "ranker"]) == 0
     text = (prepared / "gallery.html").read_text()
     assert "e-SNLI" not in text

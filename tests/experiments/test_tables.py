@@ -126,7 +126,7 @@ def test_a_run_with_other_settings_is_run_again(clone: Path, capsys: pytest.Capt
     assert main(row) == 0
     file = clone / "experiments" / "results" / "pets" / "untrained-whole-0.json"
     before = json.loads(file.read_text())
-    del before["settings"]["rarity"]  # as if it had been written before there was such a setting
+    del before["settings"]["dropout"]  # as if it had been written before there was such a setting
     file.write_text(json.dumps(before))
     capsys.readouterr()
     assert main(row) == 0
@@ -219,7 +219,7 @@ def test_a_row_may_start_from_another_or_learn_from_it(clone: Path, capsys: pyte
         assert main(run) == 0
         assert "measured before" in capsys.readouterr().err
     assert not list((clone / "experiments" / "runs" / "pets").iterdir())
-    with_rows(clone, Box=BOX.replace("spans", "whole = 1.0, spans"), Taught=taught)
+    with_rows(clone, Box=BOX.replace("spans", "cost = [{ whole_text = 1.0 }], spans"), Taught=taught)
     assert main(["pets", "--data", "data", "--rows", "taught"]) == 0
     assert "(its settings have changed)" in capsys.readouterr().err
 
@@ -312,7 +312,7 @@ def test_the_results_of_the_repository_are_those_of_its_tables(file: Path) -> No
 
 
 def test_vectors_are_found_beside_the_data_and_named_without_their_place(tmp_path: Path) -> None:
-    parts = 'encoder = { map = false }, reader = { kind = "recurrent", vectors = "words" }'
+    parts = 'encoder = { kind = "frozen" }, reader = { kind = "recurrent", vectors = "words" }'
     row = f'settings = {{ task = "classify", {parts}, rule = {{ constraint = "exactly:1" }} }}'
     start = TABLE.index("[[row]]")
     (tmp_path / "table.toml").write_text(f'{TABLE[:start]}[[row]]\nname = "Both"\n{row}\n')

@@ -13,17 +13,22 @@ from experiments.tradeoff import curve, exact_points, spread
 from tests.experiments.test_tables import clone  # noqa: F401
 from tests.learning.planted import SIZE, planted
 from whymatch.datasets.records import Pair
+from whymatch.learning import Attend, Projected, Transport
 from whymatch.learning.evaluate import evaluate
-from whymatch.matching.descriptions import build_rule, describe_rule
-from whymatch.matching.rules import Rule
+from whymatch.matching.rules import Rule, rule_from_dict
 
-RULES: list[Rule] = [wm.Attend(), wm.Attend(0.1), wm.Attend(0.01), wm.Attend(normaliser="sparsemax")]
+RULES: list[Rule] = [
+    Attend(),
+    Attend(0.1),
+    Attend(0.01),
+    Attend(normaliser="sparsemax"),
+]
 
 
 def classified(rule: Rule) -> tuple[wm.Classifier, list[Pair]]:
     tasks, vectors = planted(40, seed=3)
     torch.manual_seed(0)
-    model = wm.Classifier(wm.Projected(vectors, SIZE), rule, ["no", "yes"])
+    model = wm.Classifier(wm.Aligner("sentence", Projected(vectors, SIZE)), rule, ["no", "yes"])
     pairs = [Pair(str(n), one.left, one.similar, "yes" if one.agree else "no") for n, one in enumerate(tasks)]
     return model, pairs
 
@@ -50,9 +55,9 @@ def test_a_threshold_next_to_nothing_has_the_accuracy_of_all_attention(rule: Rul
 
 
 def test_the_papers_threshold_is_a_point_of_its_curve() -> None:
-    model, pairs = classified(wm.Attend(0.01))
+    model, pairs = classified(Attend(0.01))
     only = evaluate(model, pairs)["accuracy, active alignments only"]["mean"]
-    model.rule = wm.Attend(0.01, active_only=True, threshold=0.01)
+    model.rule = Attend(0.01, active_only=True, threshold=0.01)
     assert evaluate(model, pairs)["accuracy"]["mean"] == only
 
 
@@ -64,19 +69,19 @@ def test_thresholds_are_dense_where_the_curve_falls() -> None:
 
 
 def test_a_model_without_attention_has_no_curve() -> None:
-    model, pairs = classified(wm.Transport(wm.Exactly(2)))
+    model, pairs = classified(Transport(wm.Exactly(2)))
     with pytest.raises(ValueError, match="weights of attention"):
         curve(model, pairs)
-    attending, _ = classified(wm.Attend())
+    attending, _ = classified(Attend())
     with pytest.raises(ValueError, match="empty"):
         curve(attending, [])
 
 
 def test_a_threshold_is_written_and_read() -> None:
-    rule = wm.Attend(0.5, "sparsemax", threshold=2.0)
-    assert build_rule(describe_rule(rule)) == rule
+    rule = Attend(0.5, "sparsemax", threshold=2.0)
+    assert rule_from_dict(rule.to_dict()) == rule
     with pytest.raises(ValueError, match="threshold"):
-        wm.Attend(threshold=-1)
+        Attend(threshold=-1)
 
 
 def write_runs(folder: Path) -> None:

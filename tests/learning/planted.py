@@ -1,10 +1,14 @@
 """Matching tasks whose true links are planted: similar texts share signals in some spans, under larger noise."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+from torch import Tensor
 
 import whymatch as wm
+from whymatch.batching import Size
 from whymatch.text.document import Document, joined
 
 SPANS, LINKS, SIGNAL, NOISE = 6, 3, 8, 8
@@ -57,3 +61,25 @@ def planted(count: int, seed: int) -> tuple[list[Planted], wm.Precomputed]:
             )
         )
     return tasks, wm.Precomputed(vectors)
+
+
+@dataclass
+class PlantedTask:
+    """A task made of what a test wants: what items cost, and how good the model is."""
+
+    model: torch.nn.Module
+    losses: Callable[[Sequence[Any]], Tensor]
+    validate: Callable[[], float]
+    measure: str = "score"
+
+    def size(self, item: Any) -> Size:
+        return Size()
+
+    def draw(self, item: Any, generator: torch.Generator) -> Any:
+        return item
+
+    def loss(self, items: Sequence[Any]) -> Tensor:
+        return self.losses(items)
+
+    def score(self) -> float:
+        return self.validate()

@@ -8,10 +8,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.learning.planted import Planted, planted
+from tests.learning.planted import Planted, PlantedTask, planted
 from tests.learning.test_fit import hinge, ranker, wins
-from whymatch.learning.batches import NEIGHBOURS, Size, batches, pieces
-from whymatch.learning.fit import Fitting, Schedule
+from whymatch.batching import Size, pieces, size_sorted
+from whymatch.learning.fit import BATCHES_SORTED_TOGETHER, Fitting, Schedule, epoch_batches
 
 a_size = st.builds(Size, st.integers(1, 4), st.integers(0, 12), st.integers(0, 12))
 some_sizes = st.lists(a_size, max_size=300)
@@ -20,13 +20,13 @@ seeds = st.integers(0, 10**12)
 
 @given(sizes=some_sizes, batch=st.integers(1, 40), seed=seeds)
 def test_every_row_comes_exactly_once(sizes: list[Size], batch: int, seed: int) -> None:
-    found = batches(sizes, batch, seed)
+    found = epoch_batches(sizes, batch, seed)
     assert sorted(row for rows in found for row in rows) == list(range(len(sizes)))
 
 
 @given(count=st.integers(0, 300), batch=st.integers(1, 40), seed=seeds)
 def test_every_batch_but_one_is_full(count: int, batch: int, seed: int) -> None:
-    lengths = sorted(map(len, batches([Size(n=3)] * count, batch, seed)), reverse=True)
+    lengths = sorted(map(len, epoch_batches([Size(n=3)] * count, batch, seed)), reverse=True)
     full, rest = divmod(count, batch)
     assert lengths == [batch] * full + [rest] * (rest > 0)
 
@@ -34,16 +34,16 @@ def test_every_batch_but_one_is_full(count: int, batch: int, seed: int) -> None:
 @given(sizes=some_sizes, batch=st.integers(1, 40), seed=seeds)
 def test_the_seed_decides(sizes: list[Size], batch: int, seed: int) -> None:
     torch.manual_seed(3)
-    first = batches(sizes, batch, seed)
+    first = epoch_batches(sizes, batch, seed)
     torch.manual_seed(4)
-    assert batches(sizes, batch, seed) == first
+    assert epoch_batches(sizes, batch, seed) == first
 
 
 def test_the_order_leaves_other_randomness_alone() -> None:
     torch.manual_seed(1)
     expected = torch.rand(3)
     torch.manual_seed(1)
-    batches([Size()] * 50, 4, seed=0)
+    epoch_batches([Size()] * 50, 4, seed=0)
     assert torch.equal(torch.rand(3), expected)
 
 
@@ -51,7 +51,7 @@ def test_the_order_leaves_other_randomness_alone() -> None:
 def test_another_seed_is_another_order_and_other_batches(seed: int, other: int) -> None:
     if seed == other:
         return
-    first, second = (batches([Size()] * 200, 8, number) for number in (seed, other))
+    first, second = (epoch_batches([Size()] * 200, 8, number) for number in (seed, other))
     assert first != second
     assert sorted(map(sorted, first)) != sorted(map(sorted, second))
 
@@ -75,14 +75,14 @@ def test_padding_is_a_small_part_of_what_a_random_order_pads(seed: int) -> None:
     order = torch.randperm(len(sizes), generator=generator).tolist()
     at_random = waste(sizes, [order[start : start + 16] for start in range(0, len(order), 16)])
     assert at_random > 0.5
-    assert waste(sizes, batches(sizes, 16, seed)) < at_random / 3
+    assert waste(sizes, epoch_batches(sizes, 16, seed)) < at_random / 3
 
 
 def test_batches_do_not_come_in_order_of_size() -> None:
-    sizes = [Size(n=number) for number in range(16 * NEIGHBOURS)]
-    widest = [max(rows) for rows in batches(sizes, 16, seed=0)]
+    sizes = [Size(n=number) for number in range(16 * BATCHES_SORTED_TOGETHER)]
+    widest = [max(rows) for rows in epoch_batches(sizes, 16, seed=0)]
     up = sum(a < b for a, b in pairwise(widest))
-    assert NEIGHBOURS / 4 < up < 3 * NEIGHBOURS / 4
+    assert BATCHES_SORTED_TOGETHER / 4 < up < 3 * BATCHES_SORTED_TOGETHER / 4
 
 
 @given(
@@ -108,7 +108,14 @@ def test_no_piece_could_take_the_next_row_too(rows: list[int], sizes: list[Size]
         assert cells(sizes, [*piece, after[0]]) > most
 
 
-def gradients(most: int, batch: int, accumulate: int) -> tuple[list[torch.Tensor], int]:
+@given(sizes=st.lists(a_size, max_size=20), most=st.integers(1, 600))
+def test_sorted_batches_hold_every_row_once_from_small_to_large(sizes: list[Size], most: int) -> None:
+    rows = [row for batch in size_sorted(range(len(sizes)), sizes, most) for row in batch]
+    assert sorted(rows) == [*range(len(sizes))]
+    assert [sizes[row] for row in rows] == sorted(sizes)
+
+
+def gradients(max_cells: int, batch: int) -> tuple[list[torch.Tensor], int]:
     """What one epoch adds to the weights before each of its steps, and how often the loss was asked for."""
     tasks, encoder = planted(21, seed=7)
     model, found, calls = ranker(encoder), list[torch.Tensor](), list[int]()
@@ -123,22 +130,21 @@ def gradients(most: int, batch: int, accumulate: int) -> tuple[list[torch.Tensor
         found.append(gradient.clone())
 
     sizes = {task.left: Size(1, 1, 1 + number % 5) for number, task in enumerate(tasks)}
-    Fitting[Planted](
-        model,
-        loss,
-        lambda: wins(model, tasks[:3]),
-        Schedule(1, batch, accumulate=accumulate, clip=1e6),
-        progress=keep,
-        size=lambda task: sizes[task.left],
-        most=most,
-    ).run(tasks)
+
+    class Sized(PlantedTask):
+        def size(self, item: Planted) -> Size:
+            return sizes[item.left]
+
+    task = Sized(model, loss, lambda: wins(model, tasks[:3]))
+    Fitting[Planted](task, Schedule(1, batch), progress=keep, max_cells=max_cells).run(tasks)
     return found, len(calls)
 
 
-@pytest.mark.parametrize(("batch", "accumulate"), [(21, 1), (8, 1), (5, 2)])
-def test_learning_in_pieces_is_learning_at_once(batch: int, accumulate: int) -> None:
-    at_once, few = gradients(2**62, batch, accumulate)
-    in_pieces, many = gradients(7, batch, accumulate)
+@pytest.mark.parametrize("batch", [21, 8, 5])
+def test_learning_in_pieces_is_learning_at_once(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whymatch.learning.fit.MAX_GRADIENT_NORM", 1e6)
+    at_once, few = gradients(2**62, batch)
+    in_pieces, many = gradients(7, batch)
     assert many > 2 * few
     assert len(in_pieces) == len(at_once)
     for ours, whole in zip(in_pieces, at_once, strict=True):

@@ -13,14 +13,16 @@ import whymatch as wm
 from tests.learning.planted import LINKS, SIZE, SPANS, planted
 from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.rationales import f1, tokens_in
+from whymatch.learning import Attend, Projected, Transport
 from whymatch.learning.card import write_card
-from whymatch.learning.evaluate import choose_thresholds, classify_score, evaluate
-from whymatch.learning.train import Watch, tune
+from whymatch.learning.evaluate import choose_thresholds, evaluate, validation_score
+from whymatch.learning.tasks import ClassifyTask
 from whymatch.matching.classifier import Prediction
 from whymatch.matching.rules import Rule
 from whymatch.text.document import Document
 from whymatch.text.encoders.trainable import TrainableEncoder
 from whymatch.text.vectors import WordVectors
+from whymatch.transport import Temperature
 
 TASKS, VECTORS = planted(24, seed=8)
 PAIRS = [
@@ -35,12 +37,12 @@ PAIRS = [
     for number, task in enumerate(TASKS)
 ]
 SIDES = ((0, "left"), (1, "right"))
-TRANSPORT = wm.Transport(wm.Exactly(LINKS), wm.Temperature(0.1))
+TRANSPORT = Transport(wm.Exactly(LINKS), Temperature(0.1))
 
 
 def classifier(rule: Rule = TRANSPORT) -> wm.Classifier:
     torch.manual_seed(1)
-    return wm.Classifier(wm.Projected(VECTORS, SIZE), rule, ["no", "yes"], split="line", hidden=16, dropout=0.0)
+    return wm.Classifier(wm.Aligner("line", Projected(VECTORS, SIZE)), rule, ["no", "yes"], hidden=16, dropout=0.0)
 
 
 def texts(pairs: Sequence[Pair]) -> list[tuple[Document, Document]]:
@@ -57,13 +59,13 @@ def test_what_chooses_an_epoch_has_marks_in_it_where_they_teach() -> None:
     found = evaluate(model, PAIRS)
     task, reasons = (found[name]["mean"] for name in ("macro F1", "both rationale F1"))
     assert task != pytest.approx(reasons)
-    assert classify_score(model, PAIRS) == pytest.approx(task)
-    assert classify_score(model, PAIRS, marked=True) == pytest.approx((task + reasons) / 2)
+    assert validation_score(model, PAIRS) == pytest.approx(task)
+    assert validation_score(model, PAIRS, with_rationales=True) == pytest.approx((task + reasons) / 2)
     right = [replace(pair, left_rationale=None) for pair in PAIRS]
     of_one = fmean([task, found["right rationale F1"]["mean"]])
-    assert classify_score(model, right, marked=True) == pytest.approx(of_one)
+    assert validation_score(model, right, with_rationales=True) == pytest.approx(of_one)
     nobody = [replace(pair, right_rationale=None) for pair in right]
-    assert classify_score(model, nobody, marked=True) == pytest.approx(task)
+    assert validation_score(model, nobody, with_rationales=True) == pytest.approx(task)
 
 
 def test_metrics_are_those_of_the_predictions() -> None:
@@ -104,7 +106,7 @@ def test_only_what_people_were_asked_about_is_compared() -> None:
 
 
 def test_a_ranker_is_measured_by_the_order_that_it_gives() -> None:
-    model = wm.Ranker(wm.Projected(VECTORS, SIZE), wm.Exactly(LINKS), split="line")
+    model = wm.Ranker(wm.Aligner("line", Projected(VECTORS, SIZE)), wm.Exactly(LINKS))
     queries = [Query("", one.left, (one.dissimilar, one.similar), (False, True)) for one in TASKS]
     first = [model.rank(one.query, one.documents)[0]["corpus_id"] == 1 for one in queries]
     found = evaluate(model, queries)
@@ -115,10 +117,10 @@ def test_a_ranker_is_measured_by_the_order_that_it_gives() -> None:
 
 
 def test_attention_is_also_measured_on_what_it_calls_aligned() -> None:
-    model, pair = classifier(wm.Attend(0.1)), PAIRS[0]
+    model, pair = classifier(Attend(0.1)), PAIRS[0]
     margins = []
     for active_only in (False, True):
-        model.rule = wm.Attend(0.1, active_only=active_only)
+        model.rule = Attend(0.1, active_only=active_only)
         with torch.no_grad():
             no, yes = model.eval().logits(texts([pair]))[0][0].tolist()
         margins.append(yes - no)
@@ -128,18 +130,18 @@ def test_attention_is_also_measured_on_what_it_calls_aligned() -> None:
     with torch.no_grad():
         bias[1] -= sum(margins) / 2  # so that the decision hangs on weights that do not count as aligned
     label = "yes" if margins[0] > margins[1] else "no"
-    model.rule = wm.Attend(0.1)
+    model.rule = Attend(0.1)
     found = evaluate(model, [replace(pair, label=label)])
     assert found["accuracy"]["mean"] == 1
     assert found["accuracy, active alignments only"]["mean"] == 0
-    assert model.rule == wm.Attend(0.1)
+    assert model.rule == Attend(0.1)
     assert LINKS < found["active alignments"]["mean"] < SPANS**2
 
 
 def test_thresholds_are_chosen_on_validation_kept_and_used(tmp_path: Path) -> None:
     model, validation, test = classifier(), PAIRS[:12], PAIRS[12:]
     assert not [name for name in evaluate(model, test) if "above" in name]
-    tune(model, validation, Watch())
+    ClassifyTask(model, validation).calibrate(print)
     assert model.thresholds == choose_thresholds(model, validation)
     assert model.thresholds.keys() == {"left", "right", "both"}
     model.save_pretrained(tmp_path)
@@ -200,15 +202,15 @@ WORDS = WordVectors(
 @pytest.mark.parametrize(
     "encoder",
     [
-        wm.Projected(VECTORS, SIZE),
+        Projected(VECTORS, SIZE),
         wm.RecurrentEncoder(WORDS, hidden=3, layers=1),
         wm.RecurrentEncoder(WORDS, hidden=3, layers=1, in_context=True),
-        wm.Projected(Around(VECTORS.vectors), SIZE),
+        Projected(Around(VECTORS.vectors), SIZE),
     ],
     ids=["precomputed", "alone", "in context", "precomputed in context"],
 )
 def test_the_card_says_where_vectors_hold_more_than_their_span(encoder: TrainableEncoder, tmp_path: Path) -> None:
-    wm.Ranker(encoder, wm.Exactly(1)).save_pretrained(tmp_path)
+    wm.Ranker(wm.Aligner("sentence", encoder), wm.Exactly(1)).save_pretrained(tmp_path)
     write_card(tmp_path, {"MAP": {"mean": 0.5, "low": 0.25, "high": 0.75}}, "data/toy", "val")
     card = (tmp_path / "README.md").read_text()
     assert ("Faithful to vectors, not to text" in card) is encoder.contextual
@@ -252,7 +254,7 @@ def test_a_card_that_somebody_changed_stays(tmp_path: Path) -> None:
 
 
 def test_the_card_of_attention_does_not_claim_to_read_links_alone(tmp_path: Path) -> None:
-    classifier(wm.Attend()).save_pretrained(tmp_path)
+    classifier(Attend()).save_pretrained(tmp_path)
     write_card(tmp_path, {"pairs": 7}, "toy", "val")
     card = (tmp_path / "README.md").read_text()
     assert "softmax attention" in card

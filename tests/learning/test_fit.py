@@ -11,19 +11,21 @@ import pytest
 import torch
 
 import whymatch as wm
-from tests.learning.planted import LINKS, SIZE, SPANS, Planted, planted
+from tests.learning.planted import LINKS, SIZE, SPANS, Planted, PlantedTask, planted
 from whymatch.evaluation.rationales import f1
 from whymatch.learning.checkpoint import load_checkpoint
 from whymatch.learning.fit import Fitting, Schedule
 from whymatch.learning.losses import contrastive
+from whymatch.matching.aligner import Aligner
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Transport
 from whymatch.text.encoders.trainable import Projected
+from whymatch.transport import Temperature
 
 
 def ranker(encoder: wm.Precomputed) -> Ranker:
-    return Ranker(Projected(encoder, SIZE), wm.Exactly(LINKS), split="line")
+    return Ranker(Aligner("line", Projected(encoder, SIZE)), wm.Exactly(LINKS))
 
 
 def hinge(model: Ranker, tasks: Sequence[Planted]) -> torch.Tensor:
@@ -49,13 +51,17 @@ def test_a_trained_ranker_finds_links_that_it_never_saw_and_attention_does_not()
     model = ranker(encoder)
     before = found_links(model, test)
     schedule = Schedule(15, rate=0.03)
-    Fitting[Planted](model, lambda some: hinge(model, some), lambda: wins(model, validation), schedule).run(train)
+    Fitting[Planted](
+        PlantedTask(model, lambda some: hinge(model, some), lambda: wins(model, validation)), schedule
+    ).run(train)
     assert before < 0.6
     assert found_links(model, test) >= 0.95
 
     other = ranker(encoder)
     other.rule = Attend()
-    Fitting[Planted](other, lambda some: hinge(other, some), lambda: wins(other, validation), schedule).run(train)
+    Fitting[Planted](
+        PlantedTask(other, lambda some: hinge(other, some), lambda: wins(other, validation)), schedule
+    ).run(train)
     with torch.no_grad():
         weights = other([(task.left, task.similar) for task in test]).weights
     best = weights.flatten(1).topk(LINKS).indices
@@ -67,7 +73,7 @@ def test_a_trained_ranker_finds_links_that_it_never_saw_and_attention_does_not()
 KILLED = """
 import sys
 from pathlib import Path
-from tests.learning.planted import planted
+from tests.learning.planted import PlantedTask, planted
 from tests.learning.test_fit import hinge, ranker, wins
 from whymatch.learning.fit import Fitting, Schedule
 import os, signal
@@ -79,7 +85,8 @@ def train(folder, stop):
         if run.step == stop:
             os.kill(os.getpid(), signal.SIGKILL)
         return hinge(model, some)
-    run = Fitting(model, loss, lambda: wins(model, tasks[24:]), Schedule(4, 8, every=2, decay=True), folder)
+    task = PlantedTask(model, loss, lambda: wins(model, tasks[24:]))
+    run = Fitting(task, Schedule(4, 8, decay=True), folder, checkpoint_steps=2)
     run.run(tasks[:24], resume=True)
 if sys.argv[2] == "first":
     train(Path(sys.argv[1]) / "whole", -1)
@@ -101,9 +108,8 @@ def test_a_killed_run_ends_with_the_weights_of_one_that_was_not(tmp_path: Path) 
 def quick(folder: Path | None, epochs: int = 2, *, resume: bool = False) -> Fitting[Planted]:
     tasks, encoder = planted(24, seed=2)
     model = ranker(encoder)
-    run = Fitting[Planted](
-        model, lambda some: hinge(model, some), lambda: wins(model, tasks[16:]), Schedule(epochs, 8), folder
-    )
+    task = PlantedTask(model, lambda some: hinge(model, some), lambda: wins(model, tasks[16:]))
+    run = Fitting[Planted](task, Schedule(epochs, 8), folder)
     run.run(tasks[:16], resume=resume)
     return run
 
@@ -120,7 +126,9 @@ def test_rates_rise_in_the_warm_up_and_then_fall_in_a_line() -> None:
         rates.extend(group["lr"] for group in run.optimiser.param_groups)
         return hinge(model, some)
 
-    run = Fitting[Planted](model, loss, validate, Schedule(5, 4, rate=0.5, warmup=3, decay=True, patience=9))
+    run = Fitting[Planted](
+        PlantedTask(model, loss, validate), Schedule(5, 4, rate=0.5, warmup=3, decay=True, patience=9)
+    )
     run.run(tasks[:16])
     rates.extend(group["lr"] for group in run.optimiser.param_groups)
     steps = [0.5 * (1 - step / 20) * min(1, (step + 1) / 3) for step in range(20)]
@@ -154,11 +162,11 @@ def test_bad_runs_are_refused_in_words() -> None:
     tasks, encoder = planted(4, seed=3)
     model = ranker(encoder)
     with pytest.raises(ValueError, match="training split is empty"):
-        Fitting[Planted](model, lambda some: hinge(model, some), lambda: 0.0).run([])
+        Fitting[Planted](PlantedTask(model, lambda some: hinge(model, some), lambda: 0.0)).run([])
     with pytest.raises(ValueError, match="The loss is nan at step 1"):
-        Fitting[Planted](model, lambda some: hinge(model, some) * torch.nan, lambda: 0.0).run(tasks)
+        Fitting[Planted](PlantedTask(model, lambda some: hinge(model, some) * torch.nan, lambda: 0.0)).run(tasks)
     with pytest.raises(ValueError, match="validation score is nan"):
-        Fitting[Planted](model, lambda some: hinge(model, some), lambda: float("nan")).run(tasks)
+        Fitting[Planted](PlantedTask(model, lambda some: hinge(model, some), lambda: float("nan"))).run(tasks)
     with pytest.raises(ValueError, match=r"Schedule\(epochs=0\)"):
         Schedule(epochs=0)
 
@@ -167,9 +175,9 @@ def test_a_trained_classifier_finds_links_that_it_never_saw_and_attention_does_n
     tasks, encoder = planted(1300, seed=0)
     train, validation, test = tasks[:1000], tasks[1000:1100], tasks[1100:]
     found = {}
-    for rule in (Transport(wm.Exactly(LINKS), wm.Temperature(0.05)), Attend()):
+    for rule in (Transport(wm.Exactly(LINKS), Temperature(0.05)), Attend()):
         torch.manual_seed(0)
-        model = Classifier(Projected(encoder, SIZE), rule, ["no", "yes"], split="line", hidden=64, dropout=0.0)
+        model = Classifier(Aligner("line", Projected(encoder, SIZE)), rule, ["no", "yes"], hidden=64, dropout=0.0)
 
         def loss(some: Sequence[Planted], model: Classifier = model) -> torch.Tensor:
             logits, _ = model.logits([(task.left, task.similar) for task in some])
@@ -179,7 +187,8 @@ def test_a_trained_classifier_finds_links_that_it_never_saw_and_attention_does_n
         def quality(loss: Callable[[Sequence[Planted]], torch.Tensor] = loss) -> float:
             return -loss(validation).mean().item()
 
-        Fitting[Planted](model, loss, quality, Schedule(20, rate=0.01, warmup=100, patience=20)).run(train)
+        schedule = Schedule(20, rate=0.01, warmup=100, patience=20)
+        Fitting[Planted](PlantedTask(model, loss, quality), schedule).run(train)
         pairs = [(task.left, task.similar) for task in test]
         right = [
             one.label == ("yes" if task.agree else "no") for one, task in zip(model.predict(pairs), test, strict=True)
@@ -195,28 +204,13 @@ def test_a_trained_classifier_finds_links_that_it_never_saw_and_attention_does_n
     assert found["Attend"][1] < 0.9
 
 
-def test_accumulated_batches_count_by_their_items() -> None:
-    found = []
-    for batch, accumulate in ((8, 1), (4, 2), (2, 4)):
-        model = torch.nn.Linear(1, 1, bias=False)
-        torch.nn.init.ones_(model.weight)
-
-        def loss(some: Sequence[float], model: torch.nn.Module = model) -> torch.Tensor:
-            return model(torch.tensor(some)[:, None])[:, 0]
-
-        schedule = Schedule(1, batch, accumulate=accumulate, clip=100.0)
-        run = Fitting[float](model, loss, lambda: 0.0, schedule)
-        run.run([0.0, 0.0, 0.0, 0.0, 9.0])
-        assert model.weight.grad is not None
-        found.append(model.weight.grad.item())
-    assert found == pytest.approx([1.8] * 3)
-
-
 def test_a_gradient_that_is_no_number_stops_before_it_is_applied(tmp_path: Path) -> None:
     model = torch.nn.Linear(1, 1)
-    run = Fitting[float](
-        model, lambda some: (model(torch.zeros(1, 1)) - model(torch.zeros(1, 1))).abs().sqrt().sum(), lambda: 0.0
-    )
+
+    def loss(items: Sequence[float]) -> torch.Tensor:
+        return (model(torch.zeros(1, 1)) - model(torch.zeros(1, 1))).abs().sqrt().sum()
+
+    run = Fitting[float](PlantedTask(model, loss, lambda: 0.0))
     with pytest.raises(ValueError, match="The gradient is nan at step 1"):
         run.run([1.0])
     assert all(weight.isfinite().all() for weight in model.parameters())

@@ -12,9 +12,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whymatch.learning import fit, journal
+from tests.learning.planted import PlantedTask
+from whymatch.learning import checkpoint, fit
+from whymatch.learning.checkpoint import Journal
 from whymatch.learning.fit import Fitting, Schedule
-from whymatch.learning.journal import Journal
 
 
 class CrashError(Exception):
@@ -36,11 +37,10 @@ def run(folder: Path, epochs: int, *, stop: int = -1, resume: bool = False) -> d
         return (model(torch.tensor(some)[:, None])[:, 0] - 1).square()
 
     fitting = Fitting[float](
-        model,
-        loss,
-        lambda: float(fitting.step),
-        Schedule(epochs, 2, every=2),
+        PlantedTask(model, loss, lambda: float(fitting.step)),
+        Schedule(epochs, 2),
         folder,
+        checkpoint_steps=2,
         progress=lambda progress: losses.update({fitting.step: progress.loss}),
     )
     fitting.run([0.1 * number for number in range(10)], resume=resume)
@@ -49,7 +49,7 @@ def run(folder: Path, epochs: int, *, stop: int = -1, resume: bool = False) -> d
 
 @pytest.fixture(autouse=True)
 def noted_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit, "NOTED", 1)
+    monkeypatch.setattr(fit, "JOURNAL_STEPS", 1)
 
 
 def test_every_loss_and_every_epoch_is_a_line(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_what_was_measured_up_to_a_step_stays(
     torn_line = '{"step": 31, "loss": 3.875}'[:torn]  # never whole
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + torn_line)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(journal, "find_spec", lambda name: None)
+        patch.setattr(checkpoint, "find_spec", lambda name: None)
         kept = Journal(folder, keep)
     kept.write({"step": keep + 1, "loss": 0.0})
     assert lines(folder) == [*(row for row in rows if row["step"] <= keep), {"step": keep + 1, "loss": 0.0}]
@@ -134,7 +134,7 @@ import sys
 sys.modules["tensorboard"] = None
 from pathlib import Path
 from tests.learning import test_journal
-test_journal.fit.NOTED = 1
+test_journal.fit.JOURNAL_STEPS = 1
 test_journal.run(Path(sys.argv[1]), 1)
 assert "torch.utils.tensorboard" not in sys.modules
 """

@@ -5,6 +5,7 @@ import torch
 
 import whymatch as wm
 from whymatch.learning.losses import combined, contrastive, distilled, rationale
+from whymatch.transport import Temperature, sinkhorn
 
 
 def test_the_hinge_takes_the_worst_dissimilar_document() -> None:
@@ -32,7 +33,7 @@ def test_a_ranker_that_agrees_with_its_teacher_has_nothing_to_learn() -> None:
 
 
 def soft(cost: torch.Tensor, constraint: wm.Constraint, sizes: torch.Tensor) -> torch.Tensor:
-    return wm.sinkhorn(cost, constraint, wm.Temperature(0.1), sizes=sizes).plan
+    return sinkhorn(cost, constraint, Temperature(0.1), sizes=sizes).plan
 
 
 @pytest.mark.parametrize("constraint", [wm.Exactly(2), wm.UpTo(1, below=0.9)])

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.learning.planted import Planted, planted
+from tests.learning.planted import Planted, PlantedTask, planted
 from tests.learning.test_fit import hinge, ranker, wins
 from whymatch.datasets.records import Query
 from whymatch.learning.checkpoint import load_checkpoint
 from whymatch.learning.fit import Fitting, Schedule
 from whymatch.learning.processes import Processes
-from whymatch.learning.sections import LossSettings
-from whymatch.learning.tasks import drawn, rank_loss
+from whymatch.learning.tasks import RankTask
 from whymatch.text.encoders.trainable import Projected
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +28,6 @@ SCHEDULES = {
     "even": Schedule(2, 8, rate=0.01),
     "odd": Schedule(2, 7, rate=0.01),
     "one by one": Schedule(1, 1, rate=0.01),  # one process has nothing to do
-    "accumulated": Schedule(2, 5, rate=0.01, accumulate=2),
 }
 NEGATIVES, DISSIMILAR, KILL_AT = 2, 6, 9
 
@@ -40,9 +37,7 @@ def learned(schedule: Schedule) -> tuple[list[float], torch.Tensor]:
     tasks, encoder = planted(36, seed=4)
     model, losses = ranker(encoder), list[float]()
     Fitting[Planted](
-        model,
-        lambda some: hinge(model, some),
-        lambda: wins(model, tasks[30:]),
+        PlantedTask(model, lambda some: hinge(model, some), lambda: wins(model, tasks[30:])),
         schedule,
         progress=lambda progress: losses.append(progress.loss),
     ).run(tasks[:30])
@@ -58,18 +53,19 @@ def drew() -> tuple[dict[str, list[list[str]]], list[float]]:
         queries.append(Query(str(number), task.left, (*others, task.similar), (*[False] * DISSIMILAR, True)))
     model, losses, seen = ranker(encoder), list[float](), dict[str, list[list[str]]]()
 
-    def loss(some: Sequence[Query]) -> torch.Tensor:
-        for query in some:
-            seen.setdefault(query.id, []).append([text.text for text in query.documents])
-        return rank_loss(model, LossSettings(margin=0.5), some)
+    class Watched(RankTask):
+        def loss(self, queries: Sequence[Query]) -> torch.Tensor:
+            for query in queries:
+                seen.setdefault(query.id, []).append([text.text for text in query.documents])
+            return super().loss(queries)
+
+        def score(self) -> float:
+            return 0.0
 
     Fitting[Query](
-        model,
-        loss,
-        lambda: 0.0,
+        Watched(model, queries, margin=0.5, negatives=NEGATIVES),
         Schedule(3, 5, rate=0.01),
         progress=lambda progress: losses.append(progress.loss),
-        draw=partial(drawn, negatives=NEGATIVES),
     ).run(queries)
     return seen, losses
 
@@ -86,8 +82,8 @@ def interrupted(folder: Path, kill_at: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return hinge(model, some)
 
-    schedule = Schedule(3, 5, rate=0.01, every=2)
-    run = Fitting[Planted](model, loss, lambda: wins(model, tasks[24:]), schedule, folder, processes=processes)
+    task = PlantedTask(model, loss, lambda: wins(model, tasks[24:]))
+    run = Fitting[Planted](task, Schedule(3, 5, rate=0.01), folder, processes=processes, checkpoint_steps=2)
     run.run(tasks[:24], resume=True)
 
 

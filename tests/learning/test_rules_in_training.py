@@ -11,23 +11,19 @@ import pytest
 import torch
 
 import whymatch as wm
-import whymatch.learning.train as training
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair
 from whymatch.learning.building import build
 from whymatch.learning.card import TOGETHER
 from whymatch.learning.settings import Settings, read_settings
-from whymatch.learning.tasks import classify_loss
 from whymatch.learning.train import Run, Watch, train
 from whymatch.show.words import IN_CONTEXT
 from whymatch.text.document import Document
-from whymatch.transport.unrolled import unrolled
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "it", "rained", "dog", "ran"]
-EPSILON = 1e-4
 POSSIBLE = [
-    ("frozen", "none"),
-    ("frozen", "text"),
+    ("projected", "none"),
+    ("projected", "text"),
     ("fine-tuned", "none"),
     ("fine-tuned", "text"),
     ("fine-tuned", "both"),
@@ -129,14 +125,14 @@ def test_every_possible_encoder_learns(kind: str, context: str, place: Path, tmp
 
 
 @pytest.mark.parametrize(
-    ("kind", "context"), [("frozen", "none"), ("fine-tuned", "text"), ("fine-tuned", "both"), ("recurrent", "none")]
+    ("kind", "context"), [("projected", "none"), ("fine-tuned", "text"), ("fine-tuned", "both"), ("recurrent", "none")]
 )
 def test_words_are_read_in_their_text(kind: str, context: str, place: Path, tmp_path: Path) -> None:
     run = settings(place, task="rank", spans="word", encoder=encoder(place, kind, context))
     found, model = trained(run, tmp_path / "run")
     assert 0 < found.validation <= 1
     assert model.encoder.contextual
-    assert model.split == "word"
+    assert model.aligner.spans == "word"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +145,7 @@ def test_words_are_read_in_their_text(kind: str, context: str, place: Path, tmp_
         ({"kind": "recurrent"}, "needs vectors"),
         ({"kind": "fine-tuned", "layer": 1}, "layer .*'frozen'"),
         ({"kind": "frozen", "layer": 1}, "layer .*context"),
-        ({"kind": "recurrent", "vectors": "x", "model": "y"}, "model .*'fine-tuned'"),
+        ({"kind": "recurrent", "vectors": "x", "model": "y"}, "model is for models"),
         ({"kind": "frozen", "context": "left"}, "none or text or both, got 'left'"),
         ({"kind": "fine-tuned", "spans": "word"}, "words are read in context"),
     ],
@@ -162,27 +158,27 @@ def test_impossible_encoders_are_refused_in_words(more: dict[str, object], says:
 
 
 def test_a_ranker_that_could_learn_nothing_is_refused(place: Path) -> None:
-    unmapped = {**encoder(place, "frozen", "none"), "map": False}
+    unmapped = encoder(place, "frozen", "none")
     with pytest.raises(ValueError, match="A ranker has nothing to learn"):
         settings(place, task="rank", encoder=unmapped)
     with pytest.raises(ValueError, match="novelty prefers what two texts do not share"):
-        settings(place, "refine = 4", "novelty = 0.5", task="rank", encoder=unmapped)
+        settings(place, "cost = [{refined = 4}, {novelty = 0.5}]", task="rank", encoder=unmapped)
     with pytest.raises(ValueError, match="alpha supervises costs that can learn"):
         settings(place, encoder=unmapped, loss={"alpha": 0.2})
-    settings(place, "refine = 4", task="rank", encoder=unmapped)
+    settings(place, "cost = [{refined = 4}]", task="rank", encoder=unmapped)
     settings(place, encoder=unmapped)
 
 
 @pytest.mark.parametrize("task", ["classify", "rank"])
 def test_without_a_map_vectors_stay_as_they_are(task: str, place: Path, tmp_path: Path) -> None:
-    novelty = 0.3 if task == "classify" else 0.0
-    more = "refine = 4", "neighbours = 0.2", "whole = 0.1", f"novelty = {novelty}", "rarity = 0.2"
-    run = settings(place, *more, task=task, encoder={**encoder(place, "frozen", "none"), "map": False})
+    novelty = ["{novelty = 0.3}"] if task == "classify" else []
+    terms = ["{neighbours = 0.2}", "{whole_text = 0.1}", *novelty, "{refined = 4}", "{rare_words = 0.2}"]
+    run = settings(place, f"cost = [{', '.join(terms)}]", task=task, encoder=encoder(place, "frozen", "none"))
     _, model = trained(run, tmp_path / "run")
     assert torch.equal(model.encoder.map.weight, torch.eye(model.encoder.size))
-    assert model.cost.mixes == (0.2, 0.1)
-    assert (model.refinement.hidden, model.refinement.novelty, model.rarity.weight) == (4, novelty, 0.2)
-    assert any(weight.any() for weight in model.refinement.network[-1].parameters())
+    assert model.aligner.cost.to_list() == ["cosine", *run.cost]
+    assert model.aligner.cost.word_counts.texts > 1
+    assert any(weight.any() for weight in model.terms["refined"].network[-1].parameters())
 
 
 def test_models_of_the_same_name_do_not_share_vectors(place: Path, tmp_path: Path) -> None:
@@ -260,21 +256,19 @@ def marked(place: Path) -> Path:
     [
         ("rank", {}, {}, "reader.* is for task = .classify"),
         ("classify", {}, {"attention": "softmax"}, "reader.* goes with a constraint"),
-        ("classify", {}, {"constraint": "exactly:1", "unrolled": EPSILON}, "reader.* not unrolled"),
         ("classify", {"kind": "frozen"}, {}, "kind takes fine-tuned or recurrent, got 'frozen'"),
         ("classify", {"kind": "recurrent"}, {}, r"\[reader\] .*needs vectors"),
         ("classify", {"kind": "recurrent", "vectors": "x", "layers": 0}, {}, "a reader learns"),
         ("classify", {"kind": "recurrent", "vectors": "x", "alone": False}, {}, "reads whole texts: give context"),
         ("classify", {"kind": "recurrent", "vectors": "x", "context": "both"}, {}, r"\[reader\] context = 'both'"),
         ("classify", {"loud": True}, {}, "no setting 'loud'"),
-        ("classify", {"rare": 1.0}, {}, r"\[reader\] rare is for"),
-        ("classify", {"rare": -1.0}, {}, r"\[reader\] rare is 0 or more"),
+        ("classify", {"rare": 1.0}, {}, "no setting 'rare'"),
     ],
 )
 def test_readers_that_could_not_read_are_refused(
     task: str, reader: dict[str, object], rule: dict[str, object], says: str, place: Path
 ) -> None:
-    frozen: dict[str, object] = {"map": False} if task == "classify" else {}
+    frozen: dict[str, object] = {"kind": "frozen"} if task == "classify" else {}
     with pytest.raises(ValueError, match=says):
         settings(place, task=task, encoder=frozen, reader=reader, rule=rule or {"constraint": "exactly:1"})
 
@@ -283,7 +277,7 @@ def test_what_nothing_would_teach_or_read_is_refused(place: Path) -> None:
     bert: dict[str, object] = {"model": str(place / "bert")}
     for more, part in (
         ((), bert),
-        (("refine = 4",), {**bert, "map": False}),
+        (("cost = [{refined = 4}]",), {**bert, "kind": "frozen"}),
         ((), encoder(place, "fine-tuned", "both")),
     ):
         with pytest.raises(ValueError, match="takes the labels, and nothing teaches the encoder"):
@@ -311,7 +305,7 @@ def test_a_model_that_knows_and_a_head_that_starts_have_rates_of_their_own(place
 
 
 def test_every_other_encoder_is_refused(place: Path) -> None:
-    for kind, context in product(("frozen", "fine-tuned", "recurrent"), ("none", "text", "both")):
+    for kind, context in product(("projected", "fine-tuned", "recurrent"), ("none", "text", "both")):
         if (kind, context) in POSSIBLE:
             settings(place, encoder=encoder(place, kind, context))
         else:
@@ -321,7 +315,7 @@ def test_every_other_encoder_is_refused(place: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "context"),
-    [("recurrent", "none"), ("fine-tuned", "text"), ("frozen", "text")],
+    [("recurrent", "none"), ("fine-tuned", "text"), ("projected", "text")],
 )
 def test_the_card_names_no_place_on_the_machine(kind: str, context: str, place: Path, tmp_path: Path) -> None:
     trained(settings(place, encoder=encoder(place, kind, context)), tmp_path / "run")
@@ -331,61 +325,30 @@ def test_the_card_names_no_place_on_the_machine(kind: str, context: str, place: 
     assert str(place) not in card
 
 
-def test_an_unrolled_rule_learns_by_its_iterations_and_predicts_by_the_exact_plan(place: Path, tmp_path: Path) -> None:
-    recurrent = encoder(place, "recurrent", "none")
-    run = settings(place, encoder=recurrent, rule={"constraint": "exactly:2", "unrolled": EPSILON})
-    assert run.rule.build() == wm.Transport(wm.Exactly(2), wm.Temperature(0.1), unrolled=EPSILON)
-    _, model = trained(run, tmp_path / "run")
-    assert model.rule == run.rule.build()
-    assert [len(one.alignment.links) for one in model.predict(texts(run))] == [2] * 4
-
-    learning = model(texts(run))
-    with torch.no_grad():
-        resting = model(texts(run)).weights
-        exact = wm.solve(learning.cost, wm.Exactly(2), sizes=learning.sizes).plan
-    assert torch.equal(resting, exact)
-    for weights, cost, (n, m) in zip(learning.weights, learning.cost, learning.sizes.tolist(), strict=True):
-        torch.testing.assert_close(weights[:n, :m], unrolled(cost[:n, :m], wm.Exactly(2), EPSILON, iterations=20))
-    assert learning.weights.requires_grad
-    assert not torch.equal(learning.weights, exact)
-
-
-def test_a_temperature_falls_while_marks_teach(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[float] = []
-
-    def noted(model: wm.Classifier, *given: Any) -> torch.Tensor:
-        assert isinstance(model.rule, wm.Transport)
-        assert model.rule.smooth is not None
-        seen.append(model.rule.smooth.epsilon)
-        return classify_loss(model, *given)
-
-    monkeypatch.setattr(training, "classify_loss", noted)
-    rule = {"constraint": "exactly:1", "smooth": 0.4, "cooled": 0.1}
-    recurrent = encoder(place, "recurrent", "none")
-    run = settings(marked(place), encoder=recurrent, rule=rule, loss={"alpha": 0.5}, schedule={"epochs": 3})
-    _, model = trained(run, tmp_path / "run")
-    assert seen == pytest.approx([0.4 * 0.25 ** (step / len(seen)) for step in range(len(seen))])
-    assert len(seen) > 1
-    assert model.rule.smooth.epsilon == pytest.approx(0.1)
-
-
 @pytest.mark.parametrize(
-    ("task", "rule", "says"),
+    ("rule", "says"),
     [
-        ("classify", {"attention": "softmax", "cooled": 0.1}, "cooled .*constraint"),
-        ("rank", {"constraint": "exactly:2", "cooled": 0.1}, "cooled .*classify"),
-        ("classify", {"constraint": "exactly:2", "cooled": 0.0}, "cooled is above 0"),
-        ("classify", {"constraint": "exactly:2", "cooled": 0.5}, "cooled is .* 0.1 .* or less, got 0.5"),
-        ("classify", {"constraint": "exactly:2", "cooled": 0.1, "unrolled": EPSILON}, "cooled .*not for unrolled"),
-        ("classify", {"attention": "softmax", "unrolled": EPSILON}, "unrolled .*constraint"),
-        ("rank", {"constraint": "exactly:2", "unrolled": EPSILON}, "unrolled .*classify"),
-        ("classify", {"constraint": "exactly:2", "unrolled": 0.0}, "unrolled .*positive"),
-        ("classify", {"constraint": "exactly:2", "unrolled": -1}, "unrolled .*positive"),
-        ("classify", {"constraint": "exactly:2", "unrolled": "small"}, "unrolled takes float"),
+        ({"attention": "softmax", "below": 0.5}, "below is for a constraint"),
+        ({"constraint": "exactly:2", "below": 0.5}, "below is for up-to"),
+        ({"constraint": "exactly:2", "temperature": 0.0}, "emperature"),
+        ({"attention": "softmax", "temperature": 0.0}, "temperature"),
+        ({"constraint": "up-to:1", "below": 0.0}, "give one above 0"),
+        ({"constraint": "exactly:2", "smooth": 0.1}, "no setting 'smooth'"),
     ],
 )
-def test_rules_that_could_not_be_followed_are_refused(
-    task: str, rule: dict[str, object], says: str, place: Path
-) -> None:
+def test_rules_that_could_not_be_followed_are_refused(rule: dict[str, object], says: str, place: Path) -> None:
     with pytest.raises(ValueError, match=says):
-        settings(place, task=task, rule=rule)
+        settings(place, rule=rule)
+
+
+def test_a_list_is_one_cost_and_a_list_of_lists_is_tried_in_turn(place: Path) -> None:
+    def costs(text: str) -> list[list[object]]:
+        file = place / "costs.toml"
+        file.write_text(f"task = 'classify'\ndata = 'x'\ncost = {text}\n")
+        return [run.cost for run in read_settings(file)]
+
+    assert costs("[]") == [[]]
+    assert costs('["dot", {neighbours = 0.4}]') == [["dot", {"neighbours": 0.4}]]
+    assert costs("[[], [{order = 1}]]") == [[], [{"order": 1}]]
+    tried = costs("[{neighbours = [0.2, 0.4]}, {order = [1, 2]}]")
+    assert tried == [[{"neighbours": share}, {"order": price}] for share in (0.2, 0.4) for price in (1, 2)]

@@ -10,17 +10,16 @@ import whymatch as wm
 from tests.cli.test_train import OTHER, PETS, SAME
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Query
+from whymatch.learning import Projected
 from whymatch.learning.losses import contrastive, distilled
-from whymatch.learning.sections import LossSettings
-from whymatch.learning.tasks import by_query, rank_loss, scores_of
-from whymatch.learning.teacher import Teacher
+from whymatch.learning.tasks import RankTask, Teacher, _by_query, scores_of
 
 SPLIT = [OTHER[0], f"{SAME[1]} {OTHER[2]}"]  # spans of its own, one of them of two sentences
 
 
 def ranker(split: str, seed: int) -> wm.Ranker:
     """A ranker with a map of its own."""
-    model = wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(1), split=split)
+    model = wm.Ranker(wm.Aligner(split, Projected(wm.SentenceEncoder(), 384), "cosine"), wm.Exactly(1))
     generator = torch.Generator().manual_seed(seed)
     for weight in model.parameters():
         weight.data = torch.randn(weight.shape, generator=generator)
@@ -57,31 +56,31 @@ def test_hinge_and_teacher_are_mixed(data: Path, tmp_path: Path) -> None:
     teacher, model, ours = Teacher(tmp_path / "teacher"), ranker("sentence", 2), queries(data, "sentence")
     teacher.read(data, ours)
     pairs = [(query.query, text) for query in ours for text in query.documents]
-    scores, its = by_query(model(pairs).score, ours), by_query(teacher.scores(pairs), ours)
+    scores, its = _by_query(model(pairs).score, ours), _by_query(teacher.scores(pairs), ours)
     hinge = contrastive(scores[:, 0], scores[:, 1:], 0.4)
-    settings = LossSettings(margin=0.4, teacher="teacher", distil=0.3)
-    found = rank_loss(model, settings, ours, taught=teacher.scores)
-    torch.testing.assert_close(found, 0.7 * hinge + 0.3 * distilled(scores, its, 0.4))
+    found = RankTask(model, ours, margin=0.4, teacher=teacher).loss(ours)
+    torch.testing.assert_close(found, 0.5 * hinge + 0.5 * distilled(scores, its, 0.4))
     assert (found - hinge).abs().min() > 1e-3  # it is not the hinge alone
     assert not its.requires_grad
-    torch.testing.assert_close(rank_loss(model, settings, ours), hinge)
+    torch.testing.assert_close(RankTask(model, ours, margin=0.4).loss(ours), hinge)
 
 
-def test_what_is_taught_is_learned(data: Path, tmp_path: Path) -> None:
+def test_what_is_taught_is_learned(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whymatch.learning.tasks.TEACHER_WEIGHT", 1.0)
     ranker("text", 1).save_pretrained(tmp_path / "teacher")
     teacher, model, ours = Teacher(tmp_path / "teacher"), ranker("sentence", 2), queries(data, "sentence")
     teacher.read(data, ours)
     pairs = [(query.query, text) for query in ours for text in query.documents]
-    its = by_query(teacher.scores(pairs), ours)
+    its = _by_query(teacher.scores(pairs), ours)
 
     def apart() -> float:
-        return distilled(by_query(model(pairs).score, ours), its, 0.2).sum().item()
+        return distilled(_by_query(model(pairs).score, ours), its, 0.2).sum().item()
 
     before, least = apart(), distilled(its, its, 0.2).sum().item()
     weights = list(model.parameters())
     optimiser = torch.optim.Adam(weights, lr=0.02)
     for _ in range(60):
-        loss = rank_loss(model, LossSettings(teacher="teacher", distil=1.0), ours, taught=teacher.scores)
+        loss = RankTask(model, ours, teacher=teacher).loss(ours)
         for weight, gradient in zip(weights, torch.autograd.grad(loss.sum(), weights), strict=True):
             weight.grad = gradient
         optimiser.step()

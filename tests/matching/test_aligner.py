@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import whymatch as wm
+from whymatch.cost import Base, Calibrated, Cosine, Cost, Dot, Order
 from whymatch.matching.aligner import THRESHOLDS
-from whymatch.matching.costs import calibrated, cosine_distance, dot
 
 NAMES = [f"piece {number}" for number in range(40)]
 GENERATOR = torch.Generator().manual_seed(0)
@@ -55,7 +55,7 @@ def test_links_and_score_hold_on_the_rationale_alone(
     left: list[str], right: list[str], constraint: wm.Constraint
 ) -> None:
     (why,) = ALIGNER.align_many([(left, right)], constraint, clip=True)
-    checked = why.verify()
+    checked = why.verify(ALIGNER)
     assert checked.holds, checked
     assert checked.on_rationale == pytest.approx(why.score)
 
@@ -128,7 +128,7 @@ def test_an_empty_text_has_nothing_in_common(constraint: wm.Constraint | None) -
     (why,) = ALIGNER.align_many([("", "piece 1")], constraint, clip=True)
     assert (why.score, why.links, why.path) == (0, (), ())
     assert why.unmatched == ((), why.right.spans)
-    assert why.verify()
+    assert why.verify(ALIGNER)
 
 
 def test_without_a_constraint_the_threshold_is_the_aligners_and_it_says_so() -> None:
@@ -180,29 +180,31 @@ def test_calibrated_costs_do_not_let_one_span_attract_all() -> None:
     left = torch.randn(4, 8, generator=generator) + common
     right = left + 0.4 * torch.randn(4, 8, generator=generator)
     right = torch.cat([right, (left.mean(dim=0, keepdim=True))])  # like everything on the left
-    raw, fair = cosine_distance(left, right), calibrated()(left, right)
+    calibrated = Cost(Cosine(), Calibrated())
+    raw, fair = Cost(Cosine())(left, right), calibrated(left, right)
     assert ((raw[:, 4] - raw.diagonal()) < (fair[:, 4] - fair.diagonal())).all()
-    torch.testing.assert_close(calibrated()(right, left), fair.mT)
+    torch.testing.assert_close(calibrated(right, left), fair.mT)
     assert ((fair >= 0) & (fair <= 1)).all()
 
 
 def test_only_costs_and_encoders_that_look_at_a_span_alone_are_faithful_to_text() -> None:
     assert not ALIGNER.contextual
-    assert wm.Aligner("line", VECTORS, calibrated()).contextual
-    assert wm.Aligner("line", VECTORS, order=0.1).contextual
-    assert wm.Aligner("line", VECTORS, dot).align(NAMES[:2], NAMES[2:5], wm.Exactly(2)).verify()
+    assert wm.Aligner("line", VECTORS, "calibrated").contextual
+    assert wm.Aligner("line", VECTORS, Cost(Cosine(), Order(0.1))).contextual
+    by_products = wm.Aligner("line", VECTORS, "dot")
+    assert by_products.align(NAMES[:2], NAMES[2:5], wm.Exactly(2)).verify(by_products)
 
 
 def test_a_cost_that_looks_at_deleted_text_says_what_changed() -> None:
-    why = wm.Aligner("line", VECTORS, calibrated(0.5)).align(NAMES[:7], NAMES[7:15], wm.Exactly(2))
-    checked = why.verify()
+    aligner = wm.Aligner("line", VECTORS, Cost(Cosine(), Calibrated(0.5)))
+    checked = aligner.align(NAMES[:7], NAMES[7:15], wm.Exactly(2)).verify(aligner)
     assert not checked
     assert "The costs look at the deleted text too" in str(checked)
 
 
 def test_order_prefers_links_in_the_order_of_the_texts() -> None:
     same = wm.Precomputed({name: [1.0, 0.0] for name in NAMES})
-    why = wm.Aligner("line", same, order=0.1).align(NAMES[:4], NAMES[4:8], wm.OneTo(1))
+    why = wm.Aligner("line", same, Cost(Cosine(), Order(0.1))).align(NAMES[:4], NAMES[4:8], wm.OneTo(1))
     assert why.to_pharaoh() == "0-0 1-1 2-2 3-3"
 
 
@@ -242,9 +244,9 @@ def test_neighbours_do_not_change_links(aligner: wm.Aligner) -> None:
 
 
 def test_thresholds_belong_to_the_default_parts(aligner: wm.Aligner) -> None:
-    assert aligner.below == THRESHOLDS[aligner.encoder.name, aligner.cost.name, aligner.order]
+    assert aligner.below == THRESHOLDS[aligner.encoder.name, aligner.cost]
     words = wm.Aligner("word")
-    assert words.below == THRESHOLDS[words.encoder.name, words.cost.name, words.order]
+    assert words.below == THRESHOLDS[words.encoder.name, words.cost]
 
 
 def test_a_page_holds_the_words_inside_links(aligner: wm.Aligner, tmp_path: Path) -> None:
@@ -268,15 +270,16 @@ class Context:
 
 
 def test_verify_says_so_where_no_link_is_found_again() -> None:
-    short = wm.Aligner("line", Context()).align("a\nb", "aa", wm.UpTo(1, below=1.5))  # type: ignore[arg-type]
+    in_context = wm.Aligner("line", Context())  # type: ignore[arg-type]
+    short = in_context.align("a\nb", "aa", wm.UpTo(1, below=1.5))
     assert short.links
-    checked = replace(short, constraint=wm.UpTo(1, below=0.5)).verify()
+    checked = replace(short, constraint=wm.UpTo(1, below=0.5)).verify(in_context)
     assert not checked
     assert "1 of the links is not found again" in str(checked)
 
 
 def test_a_large_neighbour_leaves_a_margin_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whymatch.matching.aligner.MARGIN_WORK", 100)
+    monkeypatch.setattr("whymatch.matching.solving.MAX_MARGIN_WORK", 100)
     pair = NAMES[:2], NAMES[2:4]
     alone = ALIGNER.align(*pair, wm.OneTo(1))
     beside, large = ALIGNER.align_many([pair, (NAMES[:20], NAMES[20:40])], wm.OneTo(1))
@@ -304,22 +307,32 @@ def test_an_encoder_that_loses_a_row_is_told() -> None:
 
 
 def test_parts_can_be_named(minilm: Path) -> None:
-    assert wm.Aligner("word").order == wm.Aligner("word", cost="calibrated").order > 0
-    assert wm.Aligner(cost="dot").cost is dot
+    assert (
+        wm.Aligner("word").cost
+        == wm.Aligner("word", cost="calibrated").cost
+        == Cost(Cosine(), Calibrated(), Order(0.4))
+    )
+    assert wm.Aligner(cost="dot").cost == Cost(Dot())
     assert wm.Aligner(encode=str(minilm)).encoder.name == minilm.name
     with pytest.raises(ValueError, match="got 'nearness'"):
         wm.Aligner(cost="nearness")
 
 
 def test_words_that_come_split_are_words_of_a_sentence() -> None:
-    words = wm.Aligner("word", VECTORS, cosine_distance)
+    words = wm.Aligner("word", VECTORS, "cosine")
     assert words.align(["piece 1", "piece 2"], ["piece 3"], wm.Exactly(1)).left.text == "piece 1 piece 2"
     assert not words.zooms
     assert not ALIGNER.zooms
 
 
 def test_costs_that_forbid_everything_are_an_error_of_their_pair() -> None:
-    forbid = wm.Cost("forbid", 1.0, lambda x, y: (1 - x @ y.mT).masked_fill(x @ y.mT < 0.5, torch.inf))
+    class Forbid(Base):
+        name, words, neutral = "forbid", "forbidden products", 1.0
+
+        def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+            return np.where(left @ right.mT < 0.5, math.inf, 1 - left @ right.mT)
+
+    forbid = Cost(Forbid())
     vectors = wm.Precomputed({"a": [1.0, 0.0], "b": [1.0, 0.1], "c": [0.0, 1.0]})
     near, far = wm.Aligner("line", vectors, forbid).outcomes([(["a"], ["b"]), (["a"], ["c"])], wm.Exactly(1))
     assert isinstance(near, wm.Alignment)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whymatch as wm
-from whymatch.matching.alignment import INSIDE, Certificate
+from whymatch.matching.alignment import MAX_WORD_PAIRS, Certificate
 from whymatch.text.spans import token_ranges
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "dog", "ran", "off", "home"]
@@ -117,9 +117,9 @@ def test_a_page_shows_the_words_of_links_while_there_is_room() -> None:
         {line: torch.randn(5, generator=torch.Generator().manual_seed(len(line))) for line in lines}
     )
     why = wm.Aligner("line", vectors).align("\n".join(lines), "\n".join(reversed(lines)), wm.Exactly(3))
-    shown = why.zoomed(wm.Aligner(str.split, VECTORS))
+    shown = why._zoomed(wm.Aligner(str.split, VECTORS))
     cells = [length(why.left.pieces[i]) * length(why.right.pieces[j]) for i, j in shown]
-    assert sum(cells) <= INSIDE
+    assert sum(cells) <= MAX_WORD_PAIRS
     assert {link.at for link in why.links if length(link.texts[0]) * length(link.texts[1]) < 5000} <= {*shown}
     assert max(cells) < 900**2  # there was one that had no room
 

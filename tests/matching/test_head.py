@@ -4,9 +4,10 @@ import pytest
 import torch
 
 import whymatch as wm
-from whymatch.matching.costs import cosine_distance
+from whymatch.cost import Cosine
 from whymatch.matching.head import Head
 from whymatch.matching.rules import Attend, Rule, Transport
+from whymatch.transport import Temperature
 
 RULES: list[Rule] = [
     Transport(wm.Exactly(2)),
@@ -27,7 +28,7 @@ def problem(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_vectors_without_weight_may_hold_anything(rule: Rule) -> None:
     left, right, sizes = problem()
-    weights = rule.weights(cosine_distance(left, right), sizes)
+    weights = rule.weights(Cosine().between(left, right), sizes)
     head = Head(8, 3).eval()
     expected = head(left, right, weights)
     for junk in (torch.nan, torch.inf, 1e30):
@@ -39,7 +40,7 @@ def test_vectors_without_weight_may_hold_anything(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", [*RULES, Transport(wm.Balanced()), Attend(), Attend(0.1, "sparsemax")], ids=str)
 def test_learning_and_predicting_compute_the_same(rule: Rule) -> None:
     left, right, sizes = problem()
-    weights = rule.weights(cosine_distance(left, right), sizes)
+    weights = rule.weights(Cosine().between(left, right), sizes)
     head = Head(8, 3, dropout=0.0)
     torch.testing.assert_close(head.train()(left, right, weights), head.eval()(left, right, weights))
 
@@ -51,7 +52,7 @@ def test_learning_and_predicting_compute_the_same(rule: Rule) -> None:
 )
 def test_weights_add_up_to_one_and_padding_gets_none(rule: Rule) -> None:
     left, right, sizes = problem()
-    weights = rule.weights(cosine_distance(left, right), sizes)
+    weights = rule.weights(Cosine().between(left, right), sizes)
     torch.testing.assert_close(weights.sum(dim=(1, 2)), torch.ones(3))
     for (n, m), some in zip(sizes.tolist(), weights, strict=True):
         assert some[n:].abs().sum() == 0
@@ -60,16 +61,16 @@ def test_weights_add_up_to_one_and_padding_gets_none(rule: Rule) -> None:
 
 def test_k_is_clipped_for_each_pair_alone() -> None:
     left, right, sizes = problem()
-    weights = Transport(wm.Exactly(4)).weights(cosine_distance(left, right), sizes)
+    weights = Transport(wm.Exactly(4)).weights(Cosine().between(left, right), sizes)
     assert (weights > 0).sum(dim=(1, 2)).tolist() == [4, 2, 1]
-    empty = Transport(wm.Exactly(4)).weights(cosine_distance(left, right), torch.tensor([[5, 7], [0, 6], [5, 0]]))
+    empty = Transport(wm.Exactly(4)).weights(Cosine().between(left, right), torch.tensor([[5, 7], [0, 6], [5, 0]]))
     assert (empty > 0).sum(dim=(1, 2)).tolist() == [4, 0, 0]
 
 
 def test_every_pair_has_a_gradient_while_learning() -> None:
     left, right, sizes = problem()
-    cost = cosine_distance(left, right).requires_grad_()
-    weights = Transport(wm.Exactly(2), smooth=wm.Temperature(0.1)).weights(cost, sizes)
+    cost = Cosine().between(left, right).requires_grad_()
+    weights = Transport(wm.Exactly(2), smooth=Temperature(0.1)).weights(cost, sizes)
     head = Head(8, 3, dropout=0.0).train()
     (gradient,) = torch.autograd.grad(head(left, right, weights).square().sum(), cost)
     assert (gradient[0] != 0).sum() > 30
@@ -78,7 +79,7 @@ def test_every_pair_has_a_gradient_while_learning() -> None:
 
 def test_active_alignments_alone_are_fewer_and_weigh_less() -> None:
     left, right, sizes = problem()
-    cost = cosine_distance(left, right)
+    cost = Cosine().between(left, right)
     full, active = (Attend(0.05, active_only=only).weights(cost, sizes) for only in (False, True))
     assert ((active == 0) | (active == full)).all()
     assert 0 < (active > 0).sum() < (full > 0).sum()
@@ -99,7 +100,7 @@ def test_in_bfloat16_it_predicts_and_learns(rule: Transport | Attend) -> None:
 @pytest.mark.parametrize("learned", [True, False])
 def test_of_vectors_it_reads_the_direction_alone(mode: bool, learned: bool) -> None:
     left, right, sizes = problem()
-    weights = Transport(wm.Exactly(2)).weights(cosine_distance(left, right), sizes).requires_grad_(learned)
+    weights = Transport(wm.Exactly(2)).weights(Cosine().between(left, right), sizes).requires_grad_(learned)
     head = Head(8, 3, dropout=0.0).train(mode)
     expected = head(left, right, weights)
     scales = torch.logspace(-6, 6, 15)
@@ -111,7 +112,7 @@ def test_of_vectors_it_reads_the_direction_alone(mode: bool, learned: bool) -> N
 @pytest.mark.parametrize("rule", [Transport(wm.Exactly(2)), Transport(wm.Balanced()), Attend()], ids=str)
 def test_weights_that_do_not_learn_are_gathered_in_training_too(rule: Rule) -> None:
     left, right, sizes = problem()
-    weights = rule.weights(cosine_distance(left, right), sizes)
+    weights = rule.weights(Cosine().between(left, right), sizes)
     head = Head(8, 3, dropout=0.0)
     assert not weights.requires_grad
     assert torch.equal(head.train()(left, right, weights), head.eval()(left, right, weights))
@@ -130,7 +131,7 @@ def test_weights_that_do_not_learn_are_gathered_in_training_too(rule: Rule) -> N
 
 def test_weights_that_learn_have_a_gradient_for_every_pair() -> None:
     left, right, sizes = problem()
-    weights = Transport(wm.Exactly(2)).weights(cosine_distance(left, right), sizes).requires_grad_()
+    weights = Transport(wm.Exactly(2)).weights(Cosine().between(left, right), sizes).requires_grad_()
     head = Head(8, 3, dropout=0.0).train()
     (gradient,) = torch.autograd.grad(head(left, right, weights)[:, 0].sum(), weights)
     assert (weights == 0).any()

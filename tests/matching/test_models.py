@@ -1,6 +1,8 @@
 """Rankers and classifiers: what they return, what they read, and what comes back from a folder."""
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +13,14 @@ from hypothesis import strategies as st
 from torch.nn.utils.rnn import pad_sequence
 
 import whymatch as wm
-from whymatch.matching.costs import blended, calibrated, cosine_distance, dot
-from whymatch.matching.model import padded
+from whymatch.cost import Cosine, Cost, Dot, Neighbours, Term, WholeText
+from whymatch.cost.base import Base
+from whymatch.learning import Attend, Projected, Transport
+from whymatch.matching.matcher import padded
 from whymatch.text.vectors import WordVectors
+from whymatch.transport import Temperature
 
-TWO_LINKS = wm.Transport(wm.Exactly(2))
+TWO_LINKS = Transport(wm.Exactly(2))
 NAMES = [f"piece {number}" for number in range(20)]
 VECTORS = wm.Precomputed(dict(zip(NAMES, torch.randn(20, 6, generator=torch.Generator().manual_seed(0)), strict=True)))
 WORDS = WordVectors(
@@ -24,12 +29,12 @@ WORDS = WordVectors(
 
 
 def ranker() -> wm.Ranker:
-    return wm.Ranker(wm.Projected(VECTORS, 6), wm.Exactly(2), split="line")
+    return wm.Ranker(wm.Aligner("line", Projected(VECTORS, 6)), wm.Exactly(2))
 
 
-def classifier(rule: wm.Transport | wm.Attend = TWO_LINKS) -> wm.Classifier:
+def classifier(rule: Transport | Attend = TWO_LINKS) -> wm.Classifier:
     torch.manual_seed(0)
-    return wm.Classifier(wm.Projected(VECTORS, 6), rule, ["no", "yes"], split="line")
+    return wm.Classifier(wm.Aligner("line", Projected(VECTORS, 6)), rule, ["no", "yes"])
 
 
 PAIRS: list[tuple[list[str], list[str]]] = [
@@ -84,7 +89,7 @@ def test_predictions_have_labels_chances_and_alignments() -> None:
         assert prediction.label == max(prediction.probabilities, key=prediction.probabilities.__getitem__)
         assert prediction.alignment is not None
         assert len(prediction.alignment.links) == min(2, len(left), len(right))
-    assert classifier(wm.Attend()).predict(PAIRS)[0].alignment is None
+    assert classifier(Attend()).predict(PAIRS)[0].alignment is None
     assert classifier().predict([]) == []
 
 
@@ -94,7 +99,7 @@ def test_a_prediction_reads_the_linked_spans_alone() -> None:
     assert before.alignment is not None
     linked = {text for link in before.alignment.links for text in link.texts}
     other = wm.Precomputed({name: VECTORS.vectors[name] * (1 if name in linked else -1e-3) for name in NAMES})
-    model.encoder = wm.Projected(other, 6)
+    model.aligner.encoder = Projected(other, 6)
     after = model.predict(PAIRS)[0]
     assert after.alignment is not None
     assert {link.at for link in after.alignment.links} == {link.at for link in before.alignment.links}
@@ -104,14 +109,14 @@ def test_a_prediction_reads_the_linked_spans_alone() -> None:
 @pytest.mark.parametrize(
     "rule",
     [
-        wm.Transport(wm.Exactly(2), wm.Temperature(0.1)),
-        wm.Transport(wm.UpTo(1, below=0.7)),
-        wm.Transport(wm.Balanced()),
-        wm.Attend(0.1, "sparsemax", active_only=True),
+        Transport(wm.Exactly(2), Temperature(0.1)),
+        Transport(wm.UpTo(1, below=0.7)),
+        Transport(wm.Balanced()),
+        Attend(0.1, "sparsemax", active_only=True),
     ],
     ids=str,
 )
-def test_a_classifier_comes_back_from_its_folder(rule: wm.Transport | wm.Attend, tmp_path: Path) -> None:
+def test_a_classifier_comes_back_from_its_folder(rule: Transport | Attend, tmp_path: Path) -> None:
     model = classifier(rule).eval()
     model.save_pretrained(tmp_path)
     again = wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)
@@ -121,7 +126,7 @@ def test_a_classifier_comes_back_from_its_folder(rule: wm.Transport | wm.Attend,
 
 
 def test_a_ranker_comes_back_with_its_words_and_its_calibration(tmp_path: Path) -> None:
-    model = wm.Ranker(wm.RecurrentEncoder(WORDS, hidden=3, layers=2), wm.Exactly(1))
+    model = wm.Ranker(wm.Aligner("sentence", wm.RecurrentEncoder(WORDS, hidden=3, layers=2)), wm.Exactly(1))
     model.calibrate([0.1, 0.3, 0.2, 0.9], [False, True, False, True])
     model.save_pretrained(tmp_path)
     again = wm.Ranker.from_pretrained(tmp_path)
@@ -133,7 +138,7 @@ def test_a_ranker_comes_back_with_its_words_and_its_calibration(tmp_path: Path) 
 
 def test_sentence_and_word_models_are_found_again(minilm: Path, tmp_path: Path) -> None:
     for encoder, split in ((wm.SentenceEncoder(), "sentence"), (wm.WordEncoder(), "word")):
-        model = wm.Ranker(wm.Projected(encoder, encoder.size), wm.Exactly(1), split=split)
+        model = wm.Ranker(wm.Aligner(split, Projected(encoder, encoder.size), "cosine"), wm.Exactly(1))
         model.save_pretrained(tmp_path / split)
         again = wm.Ranker.from_pretrained(tmp_path / split)
         assert again.rank("A cat sat.", ["The cat.", "Rain."]) == model.rank("A cat sat.", ["The cat.", "Rain."])
@@ -159,20 +164,27 @@ def test_damaged_folders_are_refused_in_words(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_trained_or_written_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="takes one pair at a time"):
-        wm.Ranker(wm.Projected(VECTORS, 6), wm.Exactly(1), calibrated())
     with pytest.raises(ValueError, match="two labels or more"):
-        wm.Classifier(wm.Projected(VECTORS, 6), wm.Attend(), ["one"])
-    own = wm.Cost("own", 1.0, lambda x, y: x @ y.mT)
-    with pytest.raises(ValueError, match="own is a cost of your own"):
-        wm.Ranker(wm.Projected(VECTORS, 6), wm.Exactly(1), own).save_pretrained(tmp_path)
+        wm.Classifier(wm.Aligner("sentence", Projected(VECTORS, 6)), Attend(), ["one"])
+    encoder = Projected(VECTORS, 6)
+    with pytest.raises(ValueError, match="a function of your own"):
+        wm.Ranker(wm.Aligner(str.splitlines, encoder), wm.Exactly(1)).save_pretrained(tmp_path)
+
+    @dataclass(frozen=True)
+    class ByFunction(Term):
+        change: Callable[[float], float]
+        name = "by_function"
+
+    own = wm.Aligner("sentence", encoder, Cost(Cosine(), ByFunction(abs)))
+    with pytest.raises(ValueError, match="a cost of your own"):
+        wm.Ranker(own, wm.Exactly(1)).save_pretrained(tmp_path)
 
 
 def test_the_links_that_are_shown_are_those_that_were_used() -> None:
     tied = wm.Precomputed({name: [1.0 + i % 3, 0.0, 0.1 * (i % 3)] for i, name in enumerate(NAMES)})
     torch.manual_seed(0)
-    encoder = wm.Projected(tied, 3)
-    model = wm.Classifier(encoder, TWO_LINKS, ["no", "yes"], split="line").eval()
+    encoder = Projected(tied, 3)
+    model = wm.Classifier(wm.Aligner("line", encoder), TWO_LINKS, ["no", "yes"]).eval()
     for prediction, (left, right) in zip(model.predict(PAIRS), PAIRS, strict=True):
         assert prediction.alignment is not None
         weights = torch.zeros(1, len(left), len(right))
@@ -187,8 +199,11 @@ def test_the_links_that_are_shown_are_those_that_were_used() -> None:
 
 
 def test_a_constraint_that_can_link_nothing_is_refused() -> None:
+    aligner = wm.Aligner("sentence", Projected(VECTORS, 6))
     with pytest.raises(ValueError, match="links nothing"):
-        wm.Ranker(wm.Projected(VECTORS, 6), wm.UpTo(1))
+        wm.Ranker(aligner, wm.UpTo(1, below=0))
+    with pytest.raises(ValueError, match="No threshold is known"):
+        wm.Ranker(aligner, wm.UpTo(1))
 
 
 @given(
@@ -224,15 +239,15 @@ def test_a_text_in_several_pairs_gets_the_gradients_of_all() -> None:
 
 
 @pytest.mark.parametrize("mix", [(0.5, 0.0), (0.0, 0.7), (0.3, 0.4)], ids=str)
-@pytest.mark.parametrize("cost", [cosine_distance, dot], ids=lambda cost: cost.name)
-def test_a_model_comes_back_with_what_its_costs_mix_in(cost: wm.Cost, mix: tuple[float, float], tmp_path: Path) -> None:
+@pytest.mark.parametrize("base", [Cosine(), Dot()], ids=lambda base: base.name)
+def test_a_model_comes_back_with_what_its_costs_mix_in(base: Base, mix: tuple[float, float], tmp_path: Path) -> None:
     torch.manual_seed(0)
-    encoder = wm.Projected(VECTORS, 6)
-    model = wm.Classifier(encoder, TWO_LINKS, ["no", "yes"], blended(cost, *mix), split="line").eval()
+    encoder = Projected(VECTORS, 6)
+    cost = Cost(base, Neighbours(mix[0]), WholeText(mix[1]))
+    model = wm.Classifier(wm.Aligner("line", encoder, cost), TWO_LINKS, ["no", "yes"]).eval()
     model.save_pretrained(tmp_path)
     again = wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)
-    assert again.cost == model.cost
-    assert again.cost.mixes == mix
+    assert again.aligner.cost == cost
     found = again.predict(PAIRS)
     assert [one.probabilities for one in found] == [one.probabilities for one in model.predict(PAIRS)]
     documents = [(one.alignment.left, one.alignment.right) for one in found if one.alignment]
@@ -241,6 +256,5 @@ def test_a_model_comes_back_with_what_its_costs_mix_in(cost: wm.Cost, mix: tuple
     learned = torch.tensor([[*one.probabilities.values()] for one in found])
     torch.testing.assert_close(learned, logits.softmax(dim=1), atol=1e-5, rtol=1e-5)
     for number, some in enumerate(again.aligner.costs(documents)):
-        torch.testing.assert_close(matched.cost[number, : len(some), : some.shape[1]], some.float())
-    with pytest.raises(ValueError, match="a cost of your own"):
-        wm.Ranker(encoder, wm.Exactly(1), blended(blended(cost, *mix), 0.1)).save_pretrained(tmp_path)
+        trained = matched.cost[number, : len(some), : some.shape[1]].numpy()
+        np.testing.assert_allclose(trained, some, rtol=1e-5, atol=1e-5)

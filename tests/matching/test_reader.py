@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import whymatch as wm
+from whymatch.learning import Attend, InContext, LinkReader, Projected, Transport
 from whymatch.text.document import Document, joined
 from whymatch.text.spans import Span
 from whymatch.text.vectors import WordVectors
+from whymatch.transport import Temperature
 
 NAMES = ["cat", "dog", "owl", "fox", "hen", "bee", "cow", "ant"]
 WORDS = WordVectors(
@@ -38,8 +40,8 @@ def in_context() -> Shown:
 
 def classifier(constraint: wm.Constraint = TWO, *, alone: bool = True) -> wm.Classifier:
     torch.manual_seed(0)
-    reader = wm.Reader(in_context(), alone=alone)
-    return wm.Classifier(wm.Projected(VECTORS, 5), constraint, ["no", "yes"], split="line", reader=reader)
+    reader = LinkReader(in_context(), alone=alone)
+    return wm.Classifier(wm.Aligner("line", Projected(VECTORS, 5)), constraint, ["no", "yes"], reader=reader)
 
 
 PAIRS = [(joined(NAMES[:3]), joined(NAMES[3:])), (joined(["cat"]), joined(["dog", "fox"]))]
@@ -59,7 +61,7 @@ def test_the_reader_is_shown_what_is_linked_and_nothing_else(
             for j in range(len(right)):
                 weights[number, i, j] = data.draw(st.sampled_from([0.0, 0.5]))
     encoder = in_context()
-    read = wm.Reader(encoder)([(joined(left), joined(right)) for left, right in pairs], weights)
+    read = LinkReader(encoder)([(joined(left), joined(right)) for left, right in pairs], weights)
     shown, expected = {*encoder.texts}, set()
     for number, texts in enumerate(pairs):
         for side, pieces in enumerate(texts):
@@ -77,18 +79,21 @@ def test_the_reader_is_shown_what_is_linked_and_nothing_else(
 def test_what_the_other_spans_say_changes_no_bit() -> None:
     weights = torch.zeros(1, 3, 3)
     weights[0, 0, 1] = 1
-    reader, others = wm.Reader(in_context()), (joined(["cat", "ant ant ant", "bee"]), joined(["hen", "fox", "owl dog"]))
+    reader, others = (
+        LinkReader(in_context()),
+        (joined(["cat", "ant ant ant", "bee"]), joined(["hen", "fox", "owl dog"])),
+    )
     before = reader([(joined(["cat", "dog", "owl"]), joined(["cow", "fox", "hen"]))], weights)
     after = reader([others], weights)
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
-    whole = wm.Reader(reader.encoder, alone=False)
+    whole = LinkReader(reader.encoder, alone=False)
     told = whole([others], weights)
     assert not torch.equal(told[0][0, 0], before[0][0, 0])  # it reads all of them, and says so
 
 
 def test_labels_teach_the_reader_and_leave_the_links_alone() -> None:
     model = classifier(wm.Exactly(1))
-    model.rule = wm.Transport(wm.Exactly(1), wm.Temperature(0.1))
+    model.rule = Transport(wm.Exactly(1), Temperature(0.1))
     logits, matched = model.logits(PAIRS)
     assert matched.weights.requires_grad  # marked sentences could teach them
     torch.nn.functional.cross_entropy(logits, torch.tensor([0, 1])).backward()  # type: ignore[no-untyped-call]
@@ -129,10 +134,12 @@ def test_a_reader_comes_back_from_its_folder(alone: bool, tmp_path: Path) -> Non
 
 def test_a_fine_tuned_reader_comes_back_beside_a_frozen_encoder(minilm: Path, tmp_path: Path) -> None:
     encoder = wm.SentenceEncoder()
-    tuned = wm.Reader(wm.InContext(jointly=True))
+    tuned = LinkReader(InContext(jointly=True))
     with torch.no_grad():
         next(iter(tuned.parameters())).mul_(1.01)  # it has learned something
-    model = wm.Classifier(wm.Projected(encoder, encoder.size), wm.Exactly(1), ["no", "yes"], reader=tuned).eval()
+    model = wm.Classifier(
+        wm.Aligner("sentence", Projected(encoder, encoder.size)), wm.Exactly(1), ["no", "yes"], reader=tuned
+    ).eval()
     model.save_pretrained(tmp_path)
     pairs = [("A cat sat. It rained.", "The cat was sitting. Who knows?"), ("", "Rain.")]
     again = wm.Classifier.from_pretrained(tmp_path)
@@ -144,33 +151,45 @@ def test_a_fine_tuned_reader_comes_back_beside_a_frozen_encoder(minilm: Path, tm
 
 def test_attention_has_no_links_to_read() -> None:
     with pytest.raises(ValueError, match="goes with a constraint"):
-        wm.Classifier(wm.Projected(VECTORS, 5), wm.Attend(), ["no", "yes"], reader=wm.Reader(in_context()))
-    unrolled = wm.Transport(wm.Exactly(1), unrolled=0.1)
+        wm.Classifier(
+            wm.Aligner("sentence", Projected(VECTORS, 5)),
+            Attend(),
+            ["no", "yes"],
+            reader=LinkReader(in_context()),
+        )
+    soft = Transport(wm.Exactly(1), soft=True)
     with pytest.raises(ValueError, match="a constraint and a hard plan"):
-        wm.Classifier(wm.Projected(VECTORS, 5), unrolled, ["no", "yes"], reader=wm.Reader(in_context()))
+        wm.Classifier(
+            wm.Aligner("sentence", Projected(VECTORS, 5)),
+            soft,
+            ["no", "yes"],
+            reader=LinkReader(in_context()),
+        )
 
 
 def test_a_reader_has_an_encoder_of_its_own() -> None:
     shared = in_context()
     with pytest.raises(ValueError, match="an encoder of its own"):
-        wm.Classifier(shared, wm.Exactly(1), ["no", "yes"], reader=wm.Reader(shared))
+        wm.Classifier(wm.Aligner("sentence", shared), wm.Exactly(1), ["no", "yes"], reader=LinkReader(shared))
 
 
 def test_a_reader_that_could_not_come_back_is_not_written(tmp_path: Path) -> None:
-    own = wm.Reader(wm.Projected(VECTORS, 5))
-    model = wm.Classifier(in_context(), wm.Exactly(1), ["no", "yes"], reader=own)
+    own = LinkReader(Projected(VECTORS, 5))
+    model = wm.Classifier(wm.Aligner("sentence", in_context()), wm.Exactly(1), ["no", "yes"], reader=own)
     with pytest.raises(ValueError, match="one of your own: it cannot be written"):
         model.save_pretrained(tmp_path)
     others = WordVectors("others", dict(WORDS.words), WORDS.vectors.copy())
-    second = wm.Reader(wm.RecurrentEncoder(others, hidden=3, layers=1))
+    second = LinkReader(wm.RecurrentEncoder(others, hidden=3, layers=1))
     with pytest.raises(ValueError, match="only one set can be written"):
-        wm.Classifier(in_context(), wm.Exactly(1), ["no", "yes"], reader=second).save_pretrained(tmp_path)
+        wm.Classifier(
+            wm.Aligner("sentence", in_context()), wm.Exactly(1), ["no", "yes"], reader=second
+        ).save_pretrained(tmp_path)
 
 
 def test_what_a_prediction_rests_on_is_said() -> None:
     assert not classifier(alone=True).contextual
     assert classifier(alone=False).contextual
-    by_itself = wm.Reader(wm.RecurrentEncoder(WORDS, hidden=3, layers=1), alone=False)
-    model = wm.Classifier(in_context(), wm.Exactly(1), ["no", "yes"], reader=by_itself)
+    by_itself = LinkReader(wm.RecurrentEncoder(WORDS, hidden=3, layers=1), alone=False)
+    model = wm.Classifier(wm.Aligner("sentence", in_context()), wm.Exactly(1), ["no", "yes"], reader=by_itself)
     assert model.aligner.contextual
     assert not model.contextual

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from safetensors.torch import save_file
 
 import whymatch as wm
+from whymatch.cost import Cosine, Cost, RareWords, SharedWords, WordCounts
 from whymatch.files import whole_file
+from whymatch.learning import FineTuned, LinkReader, Projected
 from whymatch.matching import saving
-from whymatch.matching.rarity import Rarity
 from whymatch.matching.saving import from_pretrained
 from whymatch.text.vectors import WordVectors
 
@@ -30,18 +31,22 @@ Model = wm.Ranker | wm.Classifier
 
 def with_all_parts() -> Model:
     """A classifier with everything that has a file of its own: word vectors, counted words, a reader."""
-    rarity = Rarity.of_texts([text for pair in PAIRS for text in pair], 0.4, 0.3)
-    reader = wm.Reader(wm.RecurrentEncoder(VECTORS, hidden=3, layers=1, seed=1))
+    counts = WordCounts.of([text for pair in PAIRS for text in pair])
+    cost = Cost(Cosine(), SharedWords(0.3, counts), RareWords(0.4, counts))
+    reader = LinkReader(wm.RecurrentEncoder(VECTORS, hidden=3, layers=1, seed=1))
     encoder = wm.RecurrentEncoder(VECTORS, hidden=3, layers=1)
-    return wm.Classifier(encoder, wm.Exactly(2), ["no", "yes"], split="word", rarity=rarity, reader=reader)
+    return wm.Classifier(wm.Aligner("word", encoder, cost), wm.Exactly(2), ["no", "yes"], reader=reader)
 
 
 def fine_tuned(roberta: Path) -> Model:
-    return wm.Ranker(wm.FineTuned(roberta, device="cpu"), wm.Exactly(1), split="word")
+    return wm.Ranker(wm.Aligner("word", FineTuned(roberta, device="cpu"), "cosine"), wm.Exactly(1))
 
 
 def frozen(roberta: Path) -> Model:
-    return wm.Ranker(wm.Projected(wm.SentenceEncoder(roberta, device="cpu"), 32), wm.Exactly(1), split="word")
+    return wm.Ranker(
+        wm.Aligner("word", Projected(wm.SentenceEncoder(roberta, device="cpu"), 32), "cosine"),
+        wm.Exactly(1),
+    )
 
 
 def answers(model: Model) -> list[object]:
@@ -112,12 +117,12 @@ def test_a_file_too_many_beside_an_encoder_is_an_error(name: str, roberta: Path,
         from_pretrained(tmp_path)
 
 
-@pytest.mark.parametrize("old", [3, 4, 5, 7, None, "6"])
+@pytest.mark.parametrize("old", [3, 5, 6, 8, None, "7"])
 def test_other_formats_are_refused(old: object, tmp_path: Path) -> None:
     with_all_parts().save_pretrained(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**config, "format": old}))
-    with pytest.raises(ValueError, match=f"its format is {old!r}, and this version reads 6"):
+    with pytest.raises(ValueError, match=f"its format is {old!r}, and this version reads 7"):
         from_pretrained(tmp_path)
 
 
@@ -154,14 +159,14 @@ def test_a_folder_holds_the_model_that_was_saved_last(roberta: Path, tmp_path: P
     (tmp_path / "notes.txt").write_text("mine")
     other = tmp_path.parent / f"{tmp_path.name}-other"
     shutil.copytree(roberta, other)
-    tuned = wm.FineTuned(roberta, device="cpu")
+    tuned = FineTuned(roberta, device="cpu")
     with torch.no_grad():
         tuned.model.embeddings.word_embeddings.weight.mul_(2)
     tuned.write(other)
     for model in (frozen(roberta), with_all_parts(), fine_tuned(roberta), frozen(other), frozen(roberta)):
         model.eval().save_pretrained(tmp_path)
         assert answers(from_pretrained(tmp_path)) == answers(model)
-    assert not (tmp_path / "rarity.json").exists()
+    assert not (tmp_path / "words.json").exists()
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
@@ -177,7 +182,7 @@ def test_a_save_that_ends_early_leaves_a_whole_model_or_an_error(
     before: Callable[[Path], Model], roberta: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, new = before(roberta).eval(), frozen(roberta).eval()
-    assert isinstance(new.encoder, wm.Projected)
+    assert isinstance(new.encoder, Projected)
     with torch.no_grad():
         new.encoder.map.weight.mul_(-1)
     old.save_pretrained(tmp_path / "old")
@@ -228,7 +233,7 @@ def test_dense_layers_are_saved_with_a_frozen_encoder(roberta: Path, tmp_path: P
     )
     (folder / "private.txt").write_text("not part of the model")
     encoder = wm.SentenceEncoder(folder, device="cpu")
-    model = wm.Ranker(wm.Projected(encoder, 4), wm.Exactly(1), split="word").eval()
+    model = wm.Ranker(wm.Aligner("word", Projected(encoder, 4)), wm.Exactly(1)).eval()
     model.save_pretrained(tmp_path / "saved")
     assert answers(from_pretrained(tmp_path / "saved")) == answers(model)
     assert (tmp_path / "saved" / "encoder" / "2_Dense" / "model.safetensors").is_file()

@@ -16,8 +16,8 @@ from pyarrow import parquet
 import whymatch as wm
 from tests.search import scaling
 from tests.search.encoding import SIZE, WordSums, aligner, posts
-from whymatch.matching.rarity import Rarity
-from whymatch.matching.refinement import Refinement
+from whymatch.cost import Cosine, Cost, Novelty, Order, RareWords, SharedWords, WordCounts
+from whymatch.learning import Projected
 from whymatch.search.building import build, build_on_ray
 from whymatch.search.corpus import CorpusFiles
 from whymatch.search.index import Index
@@ -107,9 +107,9 @@ def test_an_index_is_what_one_process_would_make(tmp_path: Path) -> None:
 
 def test_another_training_is_another_matcher() -> None:
     def ranker(seed: int) -> wm.Ranker:
-        model = wm.Ranker(wm.Projected(aligner().encoder, SIZE), Exactly(1), split="line")
+        model = wm.Ranker(wm.Aligner("line", Projected(aligner().encoder, SIZE)), Exactly(1))
         torch.manual_seed(seed)
-        assert isinstance(model.encoder, wm.Projected)
+        assert isinstance(model.encoder, Projected)
         torch.nn.init.normal_(model.encoder.map.weight)
         return model
 
@@ -119,12 +119,11 @@ def test_another_training_is_another_matcher() -> None:
 
 def test_other_costs_are_another_matcher() -> None:
     words = WordSums()
-    rarities = Rarity({}, 5, 0.1), Rarity({}, 5, 0.0, 0.1), Rarity({"a": 1}, 5, 0.1), Rarity({}, 6, 0.1)
+    nothing, one, more = WordCounts({}, 5), WordCounts({"a": 1}, 5), WordCounts({}, 6)
+    terms = RareWords(0.1, nothing), SharedWords(0.1, nothing), RareWords(0.1, one), RareWords(0.1, more)
     found = [
         wm.Aligner("line", words),
-        wm.Aligner("line", words, order=0.1),
-        *(wm.Aligner("line", words, rarity=some) for some in rarities),
-        *(wm.Aligner("line", words, refinement=Refinement(0, novelty)) for novelty in (0.1, 0.2)),
+        *(wm.Aligner("line", words, Cost(Cosine(), term)) for term in (*terms, Order(0.1), Novelty(0.1), Novelty(0.2))),
     ]
     assert len({fingerprint(one) for one in found}) == len(found)
 

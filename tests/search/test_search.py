@@ -5,11 +5,11 @@ from runpy import run_path
 
 import numpy as np
 import pytest
-import torch
 
 import whymatch as wm
 from tests.search.encoding import WordSums, aligner, post, posts
-from whymatch.matching.refinement import Refinement
+from whymatch.cost import Calibrated, Cosine, Cost, Novelty, Order, Term
+from whymatch.learning import Projected
 from whymatch.search.duplicates import duplicates
 from whymatch.search.entries import Entry
 from whymatch.search.index import Index
@@ -45,17 +45,17 @@ def test_with_every_document_a_candidate_search_is_exhaustive_alignment(index: I
 @pytest.mark.parametrize("constraint", CONSTRAINTS, ids=str)
 @pytest.mark.parametrize("kind", ["plain", "order", "calibrated"])
 def test_quick_scores_are_those_of_alignments(constraint: Constraint, kind: str) -> None:
-    cost = "calibrated" if kind == "calibrated" else "cosine"
-    used = wm.Aligner("line", WordSums(), cost, below=0.55, order=0.3 if kind == "order" else 0.0)
-    query = document(QUERY, used.split)
-    texts = [document(post(number, 1 + number % 5), used.split) for number in range(12)]
+    terms: dict[str, list[Term]] = {"plain": [], "order": [Order(0.3)], "calibrated": [Calibrated()]}
+    used = wm.Aligner("line", WordSums(), Cost(Cosine(), *terms[kind]), below=0.55)
+    query = document(QUERY, used.splitter)
+    texts = [document(post(number, 1 + number % 5), used.splitter) for number in range(12)]
     vectors = used.encoder.encode([text.text for text in texts], [text.spans for text in texts])
     entries = [
         Entry(str(number), text.text, np.array(text.spans), some)
         for number, (text, some) in enumerate(zip(texts, vectors, strict=True))
     ]
     (own,) = used.encoder.encode([query.text], [query.spans])
-    quick = scores(used, Encoded(query, torch.from_numpy(own)), entries, constraint)
+    quick = scores(used, Encoded(query, own), entries, constraint)
     slow = [why.score for why in used.align_many([(query, text) for text in texts], constraint, clip=True)]
     assert quick == pytest.approx(slow, abs=1e-9)
 
@@ -92,7 +92,7 @@ def test_a_short_document_gains_nothing_by_being_short(tmp_path: Path) -> None:
         assert scored["one"].score < scored["two"].score <= scored["long"].score + 1e-9
         for hit in scored.values():
             assert hit.score == hit.alignment.score == pytest.approx(sum(link.share for link in hit.links))
-            assert hit.alignment.verify().links_hold
+            assert hit.alignment.verify(index.aligner).links_hold
 
 
 def test_an_explanation_adds_up_to_the_difference_of_the_scores(index: Index) -> None:
@@ -143,9 +143,9 @@ def test_near_duplicates_are_listed_once_with_their_links(tmp_path: Path) -> Non
 
 
 def test_a_ranker_searches_with_its_own_constraint_and_calibration(minilm: Path, tmp_path: Path) -> None:
-    ranker = wm.Ranker(
-        wm.Projected(wm.SentenceEncoder(minilm), 384), wm.Exactly(2), refinement=Refinement(0, 0.1)
-    ).eval()
+    encoder = Projected(wm.SentenceEncoder(minilm), 384)
+    ranker = wm.Ranker(wm.Aligner("sentence", encoder, Cost(Cosine(), Novelty(0.1))), wm.Exactly(2)).eval()
+
     index = Index.create(tmp_path, ranker)
     index.add({"a": "The cat slept. It rained all day.", "b": "Wine is red. Prices rose."})
     assert index.search("All day there was rain. A cat was asleep.")[0].probability is None

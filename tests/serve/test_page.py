@@ -10,6 +10,7 @@ import pytest
 import whymatch as wm
 from tests.serve.serving import HACK, LEFT, RIGHT, Served, serving
 from tests.show.test_browser import WATCH, background, browser, scrolls_sideways, shown  # noqa: F401
+from whymatch.learning import Projected
 from whymatch.matching.alignment import Alignment
 
 if TYPE_CHECKING:
@@ -250,27 +251,36 @@ def test_a_phone_shows_it_without_scrolling_sideways(visit: Visit, scheme: str) 
     assert (max(red, green, blue) < 64) == (scheme == "dark")
 
 
-def test_a_server_with_a_token_asks_for_it(visit: Visit, tmp_path: Path) -> None:
-    with serving(tmp_path, WHYMATCH_TOKEN=TOKEN) as server:
-        page = visit(url=server.url)
-        paste(page)
-        page.get_by_role("button", name="Align").click()
-        page.get_by_label("This server needs its token:").fill(TOKEN)
-        page.keyboard.press("Enter")
-        page.locator("#shown .picture").wait_for()
-        assert page.locator("#token-row").is_hidden()
-        assert page.locator("#ways").is_hidden()  # there is no index
-        page.close()
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server with a token, a model of whole texts, and no index."""
+    folder = tmp_path_factory.mktemp("guarded")
+    black_box = wm.Ranker(wm.Aligner("text", Projected(wm.SentenceEncoder(), 384)), wm.Exactly(1))
+    black_box.save_pretrained(folder / "model")
+    with serving(folder, "--model", folder / "model", WHYMATCH_TOKEN=TOKEN) as server:
+        yield server
 
 
-def test_a_model_of_whole_texts_can_be_used(visit: Visit, tmp_path: Path) -> None:
-    black_box = wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(1), split="text")
-    black_box.save_pretrained(tmp_path / "model")
-    with serving(tmp_path, "--model", tmp_path / "model") as server:
-        page = visit(url=server.url)
-        page.locator("#spans option[value=text]").wait_for(state="attached")
-        paste(page)
-        page.get_by_role("button", name="Align").click()
-        page.locator("#shown .picture").wait_for()
-        assert page.locator("#status").inner_text().startswith("1 link, ")
-        page.close()
+def admitted(page: "Page") -> None:
+    """Aligns two texts, and gives the token that is asked for."""
+    paste(page)
+    page.get_by_role("button", name="Align").click()
+    page.get_by_label("This server needs its token:").fill(TOKEN)
+    page.keyboard.press("Enter")
+    page.locator("#shown .picture").wait_for()
+
+
+def test_a_server_with_a_token_asks_for_it(visit: Visit, guarded: Served) -> None:
+    page = visit(url=guarded.url)
+    admitted(page)
+    assert page.locator("#token-row").is_hidden()
+    assert page.locator("#ways").is_hidden()  # there is no index
+    page.close()
+
+
+def test_a_model_of_whole_texts_can_be_used(visit: Visit, guarded: Served) -> None:
+    page = visit(url=guarded.url)
+    page.locator("#spans option[value=text]").wait_for(state="attached")
+    admitted(page)
+    assert page.locator("#status").inner_text().startswith("1 link, ")
+    page.close()

@@ -13,6 +13,7 @@ import pytest
 
 from tests.serve.serving import LEFT, RIGHT, Served, answer, indexed, serving, until
 from tests.serve.test_safety import problem
+from whymatch.cli import main
 
 ASKED = {"left": LEFT, "right": RIGHT, "constraint": "exactly:2"}
 TOKEN = "a-token-of-some-length"
@@ -184,11 +185,12 @@ def test_a_token_keeps_others_out(tmp_path: Path) -> None:
         (["--token-file", "nowhere"], "nowhere"),
     ],
 )
-def test_what_cannot_be_served_is_said_in_one_line(arguments: list[str], told: str) -> None:
-    command = [sys.executable, "-m", "whymatch", "serve", "--port", "0", *arguments]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    lines = [line for line in ran.stderr.splitlines() if not line.startswith("{")]
-    assert ran.returncode == 2
+def test_what_cannot_be_served_is_said_in_one_line(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main(["serve", "--port", "0", *arguments])
+    lines = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("{")]
+    assert status == 2
     assert len(lines) == 1
     assert lines[0].startswith("whymatch: ")
     assert told in lines[0]
@@ -202,17 +204,20 @@ def test_an_address_that_is_taken_is_named(served: Served) -> None:
     assert f"Cannot listen at http://127.0.0.1:{port}" in ran.stderr
 
 
-def test_an_index_of_another_model_stops_the_server(tmp_path: Path, minilm: Path) -> None:
+def test_an_index_of_another_model_stops_the_server(
+    tmp_path: Path, minilm: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     import whymatch as wm
+    from whymatch.learning import Projected
 
-    wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(1)).save_pretrained(tmp_path / "run")
+    wm.Ranker(wm.Aligner("sentence", Projected(wm.SentenceEncoder(), 384)), wm.Exactly(1)).save_pretrained(
+        tmp_path / "run"
+    )
     indexed(tmp_path / "index")
-    command = [sys.executable, "-m", "whymatch", "serve", "--port", "0"]
-    command += ["--model", str(tmp_path / "run"), "--index", str(tmp_path / "index")]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ran.returncode == 2
-    assert "Traceback" not in ran.stderr
-    assert ran.stderr.splitlines()[-1].startswith("whymatch: ")
+    assert main(["serve", "--port", "0", "--model", str(tmp_path / "run"), "--index", str(tmp_path / "index")]) == 2
+    printed = capsys.readouterr().err
+    assert "Traceback" not in printed
+    assert printed.splitlines()[-1].startswith("whymatch: ")
 
 
 def test_without_the_extra_the_verb_says_what_to_install() -> None:

@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 import whymatch as wm
 from tests.serve.serving import CORPUS, LEFT, RIGHT, until
 from tests.serve.test_safety import problem
+from whymatch.learning import Projected
 from whymatch.matching.alignment import Alignment
 from whymatch.serve.app import create
 from whymatch.serve.models import Limits
@@ -249,7 +250,7 @@ def test_without_an_index_there_is_nothing_to_search(minilm: Path) -> None:
 
 
 def test_a_trained_ranker_ranks_and_aligns(minilm: Path, tmp_path: Path) -> None:
-    ranker = wm.Ranker(wm.Projected(wm.SentenceEncoder(), 384), wm.Exactly(1))
+    ranker = wm.Ranker(wm.Aligner("sentence", Projected(wm.SentenceEncoder(), 384)), wm.Exactly(1))
     ranker.save_pretrained(tmp_path)
     documents = [*CORPUS.values()]
     with TestClient(create(tmp_path), base_url="http://localhost") as client:

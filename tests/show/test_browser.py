@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import whymatch as wm
+from whymatch.cost import Base, Cost
 from whymatch.show.html import page as page_of
 
 if TYPE_CHECKING:
@@ -45,14 +47,22 @@ document.addEventListener("securitypolicyviolation", (event) => window.violation
 """
 
 
+class Given(Base):
+    """Costs that are given: left vectors are rows of similarities, right ones the axes."""
+
+    name, words, neutral = "given", "given", 1.0
+
+    def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return 1 - left @ right.mT
+
+
 def aligned(left: list[str], right: list[str], costs: list[list[float]], constraint: wm.Constraint) -> wm.Alignment:
     """Pieces aligned by costs that are given: left vectors are rows of similarities, right ones the axes."""
     vectors: dict[str, Any] = {
         piece: [1.0 * (j == axis) for axis in range(len(right))] for j, piece in enumerate(right)
     }
     vectors |= {piece: [1 - cost for cost in row] for piece, row in zip(left, costs, strict=True)}
-    between = wm.Cost("given", 1.0, lambda x, y: 1 - x @ y.mT)
-    return wm.Aligner(encode=wm.Precomputed(vectors), cost=between).align(left, right, constraint)
+    return wm.Aligner(encode=wm.Precomputed(vectors), cost=Cost(Given())).align(left, right, constraint)
 
 
 def hostile() -> wm.Alignment:

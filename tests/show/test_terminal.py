@@ -2,11 +2,13 @@
 
 import builtins
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import whymatch as wm
+from whymatch.cost import Base, Cost
 from whymatch.show.terminal import links_as_text
 from whymatch.show.words import JOINERS, plain
 from whymatch.text.spans import is_blank
@@ -35,6 +37,15 @@ pieces = (
 )
 
 
+class Given(Base):
+    """Costs that are given: left vectors are rows of similarities, right ones the axes."""
+
+    name, words, neutral = "given", "given", 1.0
+
+    def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return 1 - left @ right.mT
+
+
 def aligned(left: list[str], right: list[str], similar: dict[str, float], below: float = 0.5) -> wm.Alignment:
     """Left pieces with their right counterparts in order, as similar as asked."""
     axes = {piece: [1.0 * (axis == place) for axis in range(9)] for place, piece in enumerate(right)}
@@ -43,8 +54,9 @@ def aligned(left: list[str], right: list[str], similar: dict[str, float], below:
         for (piece, share), other in zip(similar.items(), right, strict=False)
     }
     vectors |= {piece: [0.0] * 9 for piece in left if piece not in vectors}
-    cost = wm.Cost("given", 1.0, lambda x, y: 1 - x @ y.mT)
-    return wm.Aligner(encode=wm.Precomputed(vectors | {"": [0.0] * 9}), cost=cost).align(left, right, wm.UpTo(1, below))
+    return wm.Aligner(encode=wm.Precomputed(vectors | {"": [0.0] * 9}), cost=Cost(Given())).align(
+        left, right, wm.UpTo(1, below)
+    )
 
 
 def two_links() -> wm.Alignment:

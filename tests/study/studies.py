@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from whymatch.datasets.records import Pair
-from whymatch.study.folder import write_study
+from whymatch.study.answers import write_study
 from whymatch.study.items import Asked, Item, Study
 from whymatch.text.document import joined
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whymatch.study.agreement import alpha
+from whymatch.study.report import alpha
 
 Level = Literal["ordinal", "nominal"]
 Units = list[list[int]]

@@ -133,7 +133,7 @@ def test_rows_that_were_changed_lost_or_added_are_noticed(change: str, tmp_path:
 def test_a_file_that_another_program_holds_is_not_called_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("whymatch.study.answers._WAIT", 0.01)
+    monkeypatch.setattr("whymatch.study.answers._MAX_WAIT", 0.01)
     answers = Answers(written(tmp_path), tmp_path)
     with closing(sqlite3.connect(answers.file)) as database:
         database.execute("begin exclusive")

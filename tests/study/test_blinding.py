@@ -14,8 +14,8 @@ from fastapi.testclient import TestClient
 
 from whymatch.datasets.records import Pair
 from whymatch.serve.study import study_app
+from whymatch.study.answers import open_study, write_study
 from whymatch.study.creating import create
-from whymatch.study.folder import open_study, write_study
 from whymatch.study.items import Study
 from whymatch.study.models import Compared
 from whymatch.text.document import joined

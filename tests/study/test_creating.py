@@ -10,10 +10,11 @@ import torch
 import whymatch as wm
 from tests.study.studies import study, written
 from whymatch.cli import main
+from whymatch.learning import Projected
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.rules import Attend
+from whymatch.study.answers import read_study, write_study
 from whymatch.study.creating import create, draw, read_pairs
-from whymatch.study.folder import read_study, write_study
 from whymatch.study.items import Study
 from whymatch.study.models import compared
 
@@ -39,7 +40,7 @@ def test_transport_shows_the_optimal_links_and_attention_its_heaviest(example: S
     for number, pair in enumerate(example.pairs):
         texts = (pair.left, pair.right)
         assert {*found[number, 0]} == {link.at for link in aligner.align(*texts, wm.Exactly(2)).links}
-        (cost,) = aligner.costs([texts])
+        cost = torch.from_numpy(aligner.costs([texts])[0])
         rule = Attend(0.01)
         weights = rule.weights(cost[None], torch.tensor([[*cost.shape]]))[0]
         shown = {*found[number, 1]}
@@ -62,14 +63,16 @@ def test_the_same_links_of_a_pair_are_judged_once(example: Study) -> None:
 
 def test_a_number_of_links_can_be_asked_for(minilm: Path) -> None:
     pairs = read_pairs(EXAMPLE, "sentence")[:3]
-    made = create(pairs, [compared("softmax:1", "sentence")], top=3)
+    made = create(pairs, [compared("softmax:1", "sentence")], top_k=3)
     assert [len(item.links) for item in made.items] == [3, 3, 3]
 
 
 def test_trained_models_are_compared_by_their_own_rule(minilm: Path, tmp_path: Path) -> None:
-    encoder = wm.Projected(wm.SentenceEncoder(), 384, learned=False)
-    wm.Classifier(encoder, wm.Exactly(2), ["no", "yes"]).save_pretrained(tmp_path / "transport" / "model")
-    wm.Ranker(encoder, wm.Attend(0.01)).save_pretrained(tmp_path / "attention" / "model")
+    encoder = Projected(wm.SentenceEncoder(), 384, learned=False)
+    wm.Classifier(wm.Aligner("sentence", encoder), wm.Exactly(2), ["no", "yes"]).save_pretrained(
+        tmp_path / "transport" / "model"
+    )
+    wm.Ranker(wm.Aligner("sentence", encoder), Attend(0.01)).save_pretrained(tmp_path / "attention" / "model")
     pairs = read_pairs(EXAMPLE, "sentence")
     models = [compared(str(tmp_path / name), "sentence") for name in ("transport", "attention")]
     untrained = [compared(name, "sentence") for name in NAMES[:2]]
@@ -143,12 +146,12 @@ def test_a_sample_keeps_the_order_and_follows_the_seed() -> None:
     ("arguments", "says"),
     [
         (["--models", "exactly:2", "exactly:2", "OUT"], "all different"),
-        (["--models", "softmax:0.1", "OUT"], "give --top 2"),
+        (["--models", "softmax:0.1", "OUT"], "give --top-k 2"),
         (["--models", "softmax:-1", "OUT"], "a temperature above 0"),
         (["--models", "softmx:1", "OUT"], "A model is a folder of whymatch train"),
         (["--models", "exactly:2", "softmax:0.1"], "'softmax:0.1' is no new folder"),
         (["--models", "OUT"], "Name the folder to write last"),
-        (["--models", "exactly:2", "OUT", "--top", "0"], "--top takes"),
+        (["--models", "exactly:2", "OUT", "--top-k", "0"], "--top-k takes"),
         (["--models", "exactly:2", "OUT", "--sample", "0"], "--sample takes"),
         (["--models", "exactly:2", "OUT", "--spans", "letter"], "got 'letter'"),
     ],

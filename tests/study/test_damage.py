@@ -12,8 +12,7 @@ import pytest
 
 from tests.study.studies import serving, written
 from whymatch.cli import main
-from whymatch.study.answers import FILE, Answer, Answers, Unusable
-from whymatch.study.folder import open_study
+from whymatch.study.answers import FILE, Answer, Answers, Unusable, open_study
 from whymatch.study.items import Study
 
 PAGE = 4096  # bytes of a page of SQLite

@@ -10,10 +10,9 @@ from tests.study.studies import HACK, study
 from whymatch.cli import main
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair
-from whymatch.study.answers import Answer, Answers
+from whymatch.study.answers import Answer, Answers, read_study
 from whymatch.study.creating import create, read_pairs
-from whymatch.study.export import accepted, export
-from whymatch.study.folder import read_study
+from whymatch.study.export import accepted_links, export
 from whymatch.study.items import Item
 from whymatch.study.models import compared
 
@@ -31,16 +30,16 @@ def everything(folder: Path, spans: str) -> dict[str, Pair]:
 
 def test_the_majority_decides_and_a_tie_does_not() -> None:
     answers = [*votes("1", "0-2", 1, 1, 0), *votes("1", "2-0", 1, 0), *votes("2", "1-1", 0), *votes("4", "1-1", 1)]
-    assert accepted(study(), answers, least=1) == {0: [(0, 2)], 1: [(1, 1)]}
-    assert accepted(study(), answers, least=2) == {0: [(0, 2)]}
-    assert accepted(study(), answers, least=4) == {}
+    assert accepted_links(study(), answers, least=1) == {0: [(0, 2)], 1: [(1, 1)]}
+    assert accepted_links(study(), answers, least=2) == {0: [(0, 2)]}
+    assert accepted_links(study(), answers, least=4) == {}
 
 
 def test_a_person_who_sees_a_link_twice_has_one_vote() -> None:
     made = study()
     same = replace(made, items=(*made.items, Item("5", 0, (1,), ((0, 2),))))
     answers = [Answer("Ada", "1", "0-2", 1), Answer("Ada", "5", "0-2", 1), *votes("1", "0-2", 0, 0)]
-    assert accepted(same, answers, least=1) == {0: []}
+    assert accepted_links(same, answers, least=1) == {0: []}
 
 
 @pytest.mark.parametrize("spans", ["line", "sentence", "word", "paragraph"])
@@ -118,9 +117,9 @@ def test_a_classifier_learns_from_what_people_accepted(
     (tmp_path / "run.toml").write_text(f"""
         task = "classify"
         data = "{tmp_path / "data"}"
-        refine = 8
+        cost = [{{refined = 8}}]
         [encoder]
-        map = false
+        kind = "frozen"
         [rule]
         constraint = "exactly:1"
         [loss]

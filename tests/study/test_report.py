@@ -8,7 +8,7 @@ import pytest
 from tests.study.studies import HACK, SECRETS, study, written
 from whymatch.cli import main
 from whymatch.show.figures import rated_bars
-from whymatch.show.ratings import page
+from whymatch.show.html import report_page
 from whymatch.study.answers import Answer, Answers
 from whymatch.study.items import Item, Study
 from whymatch.study.report import report
@@ -56,7 +56,7 @@ def test_the_page_and_the_figure_show_what_was_asked(asked: str, tmp_path: Path)
             for place, (question, values) in enumerate(made.questions(item).items()):
                 answers.give(name, item.id, question, values[(place + len(name)) % len(values)])
     found = report(made, answers.all())
-    html = page(found)
+    html = report_page(found)
     assert "<script" not in html
     assert "<b>and</b>" not in html
     assert html.count('role="img"') == 2 * {"ratings": 3, "links": 1, "both": 4}[asked]

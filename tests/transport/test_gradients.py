@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from experiments.unrolled import unrolled
 from whymatch import Balanced, Constraint, Exactly, OneTo, Temperature, UpTo, pad, sinkhorn, solve
-from whymatch.transport.unrolled import unrolled
 
 FOUR: list[Constraint] = [Balanced(), OneTo(1), UpTo(2, below=0.3), Exactly(2)]
 WARM = Temperature(0.3, relative=False)

@@ -96,10 +96,11 @@ for name in {hidden}:
 warnings.simplefilter("ignore")
 import torch
 import whymatch as wm
+from whymatch.transport import Temperature
 import whymatch.learning.train
 cost = torch.rand(3, 4, 6, generator=torch.Generator().manual_seed(0)).requires_grad_()
 for constraint in (wm.Exactly(2), wm.OneTo(1), wm.UpTo(1, 0.5), wm.Balanced()):
-    found = wm.solve(cost, constraint, smooth=wm.Temperature(0.1))
+    found = wm.solve(cost, constraint, smooth=Temperature(0.1))
     (gradient,) = torch.autograd.grad(found.plan.square().sum(), cost)
     print(found.plan.tolist(), found.gap.abs().max() < 1e-6, gradient.mul(1e5).round().tolist())
 print(wm.path(cost.detach()).partner.tolist())

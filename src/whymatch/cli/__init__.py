@@ -11,7 +11,7 @@ from whymatch.cli import align, data, duplicates, evaluate, index, score, search
 from whymatch.cli.console import complain, discard_output
 
 VERBS = (align, index, search, duplicates, serve, score, data, train, evaluate, study)
-EXTRAS = ("lancedb", "ray", "fastapi", "uvicorn", "prometheus_client")
+EXTRAS = ("lancedb", "ray", "fastapi", "uvicorn", "prometheus_client", "torch", "transformers")
 """What may be missing, and says itself how to install it."""
 
 

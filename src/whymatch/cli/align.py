@@ -102,18 +102,16 @@ def texts(settings: argparse.Namespace) -> tuple[str, str]:
 def build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
     """The aligner and the constraint that the settings describe; the constraint is read first, since it is quick."""
     constraint = parse(settings.constraint, settings.below)
-    from whymatch.matching.costs import COSTS
+    from whymatch.cost import named_cost
     from whymatch.text.spans import splitter
 
     splitter(settings.spans)
-    if settings.cost is not None and settings.cost not in COSTS:
-        raise ValueError(f"Costs are {', '.join(COSTS)}, got {settings.cost!r}.")
+    cost = named_cost(settings.cost) if settings.cost else None
     if settings.layer is not None and settings.spans != "word":
         raise ValueError("--layer goes with --spans word: other spans are encoded by the whole model.")
     from whymatch.matching.aligner import Aligner, encoder_for
 
     encoder = encoder_for(settings.spans, settings.encoder, layer=settings.layer, download=settings.download)
-    cost = COSTS[settings.cost] if settings.cost else None
     aligner = Aligner(settings.spans, encoder, cost, below=settings.below, limit=settings.limit)
     return aligner, constraint
 

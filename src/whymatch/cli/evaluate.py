@@ -36,7 +36,7 @@ def run(settings: argparse.Namespace) -> None:
     folder = inside if inside.is_dir() else settings.model
     model = from_pretrained(folder)
     task: Literal["rank", "classify"] = "rank" if isinstance(model, Ranker) else "classify"
-    records = read_split(settings.data, settings.split, task, model.split)
+    records = read_split(settings.data, settings.split, task, str(model.aligner.spans))
     with progress_bar("evaluating", len(records)) as progress:
         found = evaluate(model, records, deletions=settings.deletions, progress=progress)
     if settings.json:

@@ -35,7 +35,7 @@ def run(settings: argparse.Namespace) -> int:
     constraint = parse(settings.constraint, settings.below)
     made = partial(load_matcher, settings.model, alone=True)
     if constraint is not None and constraint.thresholded and settings.below is None:
-        constraint = constraint.resolved(aligner_of(made()).default().below)
+        constraint = constraint.resolved(aligner_of(made()).below)
     rows = bad = 0
     with progress_bar("scoring", None) as update:
         for done, total in score_on_ray(pairs, settings.out, made, constraint, settings.ray):

@@ -66,23 +66,10 @@ SOURCES = (
 )
 NAMES = tuple(dict.fromkeys(source.name for source in SOURCES))
 
+_COLUMNS = "documents", "similar pairs", "sentences a document", "sentences at most", "words a document", "vocabulary"
 PAPER: dict[str, dict[str, float]] = {
-    "stackexchange": {
-        "documents": 730_818,
-        "similar pairs": 187_377,
-        "sentences a document": 3.7,
-        "sentences at most": 54,
-        "words a document": 87,
-        "vocabulary": 603_801,
-    },
-    "multinews": {
-        "documents": 10_130,
-        "similar pairs": 22_623,
-        "sentences a document": 31,
-        "sentences at most": 1_632,
-        "words a document": 680,
-        "vocabulary": 299_732,
-    },
+    "stackexchange": dict(zip(_COLUMNS, (730_818, 187_377, 3.7, 54, 87, 603_801), strict=True)),
+    "multinews": dict(zip(_COLUMNS, (10_130, 22_623, 31, 1_632, 680, 299_732), strict=True)),
 }
 """Table 2 of the paper, which has the two ranking sets alone."""
 

@@ -130,19 +130,14 @@ def articles(cluster: str) -> list[str]:
     return ["\n".join(line.strip() for line in part.split("NEWLINE_CHAR")).strip() for part in parts]
 
 
-def read_clusters(file: Path) -> Iterator[tuple[int, list[str]]]:
-    """The line and the articles of each cluster of a `.src` file of MultiNews."""
-    for number, line in text_lines(file):
-        yield number, articles(line)
-
-
 def read_multinews(files: Iterable[Path]) -> SimilarTexts:
-    """All clusters of the files; every two articles of a cluster are similar, and empty ones are left out."""
+    """The `.src` files of MultiNews, one cluster per line: every two of its articles are similar, empty ones go."""
     texts: list[Text] = []
     similar: list[tuple[str, str]] = []
     left_out: Counter[str] = Counter()
     for file in files:
-        for line, cluster in read_clusters(file):
+        for line, text in text_lines(file):
+            cluster = articles(text)
             full = [article for article in cluster if not is_blank(article)]
             left_out["empty articles"] += len(cluster) - len(full)
             left_out["clusters of one article, which is similar to none"] += len(full) == 1

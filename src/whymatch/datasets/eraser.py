@@ -127,11 +127,11 @@ def convert_eraser(folder: Path, query: QuerySpans = "parts") -> Conversion:
     }
     documents = _documents(folder)
     count = sum(1 for _ in (folder / "docs").iterdir()) if documents is None else len(documents)
-    return pair_conversion(splits, "sentences", _row_of_spans, **{"documents in all": count})
 
+    def row(pair: Pair) -> JsonObject:
+        return pair_row(pair) | {"left": pair.left.pieces, "right": pair.right.pieces}
 
-def _row_of_spans(pair: Pair) -> JsonObject:
-    return pair_row(pair) | {"left": pair.left.pieces, "right": pair.right.pieces}
+    return pair_conversion(splits, "sentences", row, **{"documents in all": count})
 
 
 def with_query_spans(pair: Pair, query: QuerySpans) -> Pair:

@@ -80,10 +80,9 @@ class _BlockParser(HTMLParser):
         """Makes one block of the pieces; white space around it, and around breaks outside of code, goes."""
         block = "".join(self.pieces)
         self.pieces.clear()
-        block = block.strip("\r\n").rstrip() if self.verbatim else re.sub(r" *\n *| {2,}", _one_blank, block).strip()
+        if self.verbatim:
+            block = block.strip("\r\n").rstrip()
+        else:
+            block = re.sub(r" {2,}", " ", re.sub(r" *\n *", "\n", block)).strip()
         if block.strip():
             self.blocks.append(block)
-
-
-def _one_blank(blanks: re.Match[str]) -> str:
-    return "\n" if "\n" in blanks[0] else " "

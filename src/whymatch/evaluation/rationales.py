@@ -140,25 +140,17 @@ def agreement(judged: Sequence[Judged], threshold: float | None = None) -> dict[
 
 
 def _token_measures(judged: Sequence[Judged], chosen: Sequence[set[int]], gold: Sequence[set[int]]) -> dict[str, Any]:
-    counts = [
+    def ratio(part: float, whole: float) -> float:
+        return float(part / max(1, whole))
+
+    counts = [  # shared, chosen, marked and all tokens of each text
         (len(a & b), len(a), len(b), len(text.text.split())) for text, a, b in zip(judged, chosen, gold, strict=True)
     ]
     return {
         "F1": bootstrap([f1(a, b) for a, b in zip(chosen, gold, strict=True)])._asdict(),
-        "micro F1": bootstrap(counts, _micro_f1)._asdict(),
-        "% of tokens": bootstrap(counts, _percentage_chosen)._asdict(),
+        "micro F1": bootstrap(counts, lambda rows: ratio(2 * rows[:, 0].sum(), rows[:, 1:3].sum()))._asdict(),
+        "% of tokens": bootstrap(counts, lambda rows: ratio(100 * rows[:, 1].sum(), rows[:, 3].sum()))._asdict(),
     }
-
-
-def _micro_f1(counts: np.ndarray) -> float:
-    """From shared, chosen, marked and all tokens of each text, (texts, 4)."""
-    shared, chosen, marked, _ = counts.sum(axis=0)
-    return float(2 * shared / max(1, chosen + marked))
-
-
-def _percentage_chosen(counts: np.ndarray) -> float:
-    _, chosen, _, tokens = counts.sum(axis=0)
-    return float(100 * chosen / max(1, tokens))
 
 
 def best_threshold(judged: Sequence[Judged], candidates: int = 1000) -> float:

@@ -1,1 +1,40 @@
-"""Losses, one training loop, and checkpoints."""
+"""Training: encoders and rules that can be trained; `learning.train.train` trains what a file of settings describes."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from whymatch.learning.settings import Settings, read_settings
+    from whymatch.matching.head import LinkReader
+    from whymatch.matching.rules import Attend, Transport
+    from whymatch.text.encoders.context import InContext
+    from whymatch.text.encoders.sentence import FineTuned
+    from whymatch.text.encoders.trainable import Projected
+
+_HOMES = {
+    "Attend": "matching.rules",
+    "FineTuned": "text.encoders.sentence",
+    "InContext": "text.encoders.context",
+    "LinkReader": "matching.head",
+    "Projected": "text.encoders.trainable",
+    "Settings": "learning.settings",
+    "Transport": "matching.rules",
+    "read_settings": "learning.settings",
+}
+
+__all__ = [
+    "Attend",
+    "FineTuned",
+    "InContext",
+    "LinkReader",
+    "Projected",
+    "Settings",
+    "Transport",
+    "read_settings",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'whymatch.learning' has no attribute {name!r}")
+    return getattr(import_module(f"whymatch.{_HOMES[name]}"), name)

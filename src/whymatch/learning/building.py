@@ -2,55 +2,60 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from whymatch.cost import Cost, WordCounts
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
-from whymatch.learning.sections import EncoderSettings
-from whymatch.learning.settings import Settings
-from whymatch.learning.teacher import Teacher
+from whymatch.learning.sections import EncoderSettings, ReaderSettings
+from whymatch.learning.settings import NO_COUNTS, Settings
+from whymatch.learning.tasks import Teacher
+from whymatch.matching.aligner import Aligner
 from whymatch.matching.classifier import Classifier
-from whymatch.matching.costs import COSTS, blended
+from whymatch.matching.head import LinkReader
 from whymatch.matching.ranker import Ranker
-from whymatch.matching.rarity import Rarity
-from whymatch.matching.reader import Reader
-from whymatch.matching.refinement import Refinement
 from whymatch.text.document import Document
 from whymatch.text.encoders.context import InContext, WordEncoder
 from whymatch.text.encoders.models import MINILM, locate
 from whymatch.text.encoders.recurrent import RecurrentEncoder
 from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
-from whymatch.text.encoders.trainable import Projected
+from whymatch.text.encoders.trainable import Projected, TrainableEncoder
 from whymatch.text.spans import words
 from whymatch.text.vectors import WordVectors, read_vectors
 
 
 def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Classifier:
-    """A model with the labels of the records that it is trained on and chosen by."""
-    vectors = word_vectors(settings, records)
-    weights = word_weights(vectors, records, settings.encoder.rare) if vectors and settings.encoder.rare else None
-    encoder = learner(settings, settings.encoder, vectors, weights)
-    rule, cost = settings.rule.build(), blended(COSTS[settings.cost], settings.neighbours, settings.whole)
-    parts: dict[str, Any] = {"split": settings.spans}
-    if settings.refine or settings.novelty:
-        parts["refinement"] = Refinement(settings.refine, settings.novelty, settings.nearest)
-    if settings.rarity or settings.shared:
-        every = (text.text for text in texts_of(records))
-        parts["rarity"] = Rarity.of_texts(every, settings.rarity, settings.shared)
-    if settings.reader is not None:
-        parts["reader"] = Reader(learner(settings, settings.reader, vectors), alone=settings.reader.alone)
+    """A model with the labels and word counts of the records that it is trained on and chosen by."""
+    counts = WordCounts.of(text.text for text in texts_of(records)) if counts_words(settings) else None
+    vectors = _word_vectors(settings, records)
+    weights = None
+    if vectors is not None and counts is not None and settings.encoder.rare:
+        weights = _word_weights(vectors, counts, settings.encoder.rare)
+    encoder = _encoder(settings, settings.encoder, vectors, weights)
+    aligner = Aligner(settings.spans, encoder, Cost.from_list(settings.cost, counts))
+    rule = settings.rule.build()
     if settings.task == "rank":
-        return Ranker(encoder, rule, cost, **parts)
+        return Ranker(aligner, rule)
+    reader = None
+    if settings.reader is not None:
+        reader = LinkReader(_encoder(settings, settings.reader, vectors), alone=settings.reader.alone)
     labels = sorted({str(record.label) for record in records if isinstance(record, Pair)})
-    return Classifier(encoder, rule, labels, cost, **parts, hidden=settings.hidden, dropout=settings.dropout)
+    return Classifier(aligner, rule, labels, reader=reader, hidden=settings.hidden, dropout=settings.dropout)
 
 
-def learner(
-    settings: Settings, chosen: EncoderSettings, vectors: WordVectors | None, weights: Tensor | None = None
-) -> Any:
+def counts_words(settings: Settings) -> bool:
+    """Whether its cost or its encoder weighs words by how many texts have them."""
+    return bool(settings.encoder.rare) or Cost.from_list(settings.cost, NO_COUNTS).word_counts is not None
+
+
+def _encoder(
+    settings: Settings,
+    chosen: EncoderSettings | ReaderSettings,
+    vectors: WordVectors | None,
+    weights: Tensor | None = None,
+) -> TrainableEncoder:
     """An encoder that starts from a model, frozen under a map or fine-tuned, or from word vectors."""
     if chosen.kind == "recurrent":
         assert vectors is not None
@@ -71,32 +76,34 @@ def learner(
             if isinstance(part, nn.Dropout) and chosen.dropout is not None:
                 part.p = chosen.dropout
         return tuned
+    assert isinstance(chosen, EncoderSettings)
+    base: WordEncoder | SentenceEncoder
     if settings.spans == "word" or chosen.context == "text":
-        words_or_spans = WordEncoder(model, layer=chosen.layer)
-        return Projected(words_or_spans, words_or_spans.size, chosen.dropout or 0.0, learned=chosen.map)
-    sentences = SentenceEncoder(model)
-    return Projected(sentences, sentences.size, chosen.dropout or 0.0, learned=chosen.map)
+        base = WordEncoder(model, layer=chosen.layer)
+    else:
+        base = SentenceEncoder(model)
+    return Projected(base, base.size, chosen.dropout or 0.0, learned=chosen.kind == "projected")
 
 
 def check_parts(settings: Settings) -> None:
     """Raises where the model, the vectors or the teacher that a run starts from are not there."""
     if settings.loss.teacher is not None:
         Teacher(settings.loss.teacher)
-    for chosen in parts_of(settings):
+    for chosen in _encoder_tables(settings):
         if chosen.kind != "recurrent":
             locate(chosen.model or MINILM)
         elif not Path(str(chosen.vectors)).exists():
             raise ValueError(f"There are no vectors at {chosen.vectors}.")
 
 
-def parts_of(settings: Settings) -> list[EncoderSettings]:
+def _encoder_tables(settings: Settings) -> list[EncoderSettings | ReaderSettings]:
     """The encoder, and the reader where there is one."""
     return [settings.encoder, *([settings.reader] if settings.reader else [])]
 
 
-def word_vectors(settings: Settings, records: Sequence[Pair | Query]) -> WordVectors | None:
+def _word_vectors(settings: Settings, records: Sequence[Pair | Query]) -> WordVectors | None:
     """The vectors of the words that the data set has, those of its test split included, if an encoder reads them."""
-    files = [chosen.vectors for chosen in parts_of(settings) if chosen.vectors is not None]
+    files = [chosen.vectors for chosen in _encoder_tables(settings) if chosen.vectors is not None]
     if not files:
         return None
     test: list[Pair | Query] = []
@@ -106,18 +113,18 @@ def word_vectors(settings: Settings, records: Sequence[Pair | Query]) -> WordVec
     return read_vectors(files[0], keep=known)
 
 
-def word_weights(vectors: WordVectors, records: Sequence[Pair | Query], power: float) -> Tensor:
-    """(vectors): how much each word counts."""
-    rare, weights = Rarity.of_texts((text.text for text in texts_of(records)), 1.0), torch.ones(len(vectors.vectors))
+def _word_weights(vectors: WordVectors, counts: WordCounts, power: float) -> Tensor:
+    """(vectors): how much each word counts, by its rarity."""
+    weights = torch.ones(len(vectors.vectors))
     for word, row in vectors.words.items():
-        weights[row] = rare.of_word(word.casefold()) ** power
+        weights[row] = counts.of_word(word.casefold()) ** power
     return weights
 
 
 def texts_of(records: Iterable[Pair | Query]) -> list[Document]:
     """Every text of the records, once."""
-    found: dict[Document, None] = {}
+    distinct: dict[Document, None] = {}
     for record in records:
         texts = (record.left, record.right) if isinstance(record, Pair) else (record.query, *record.documents)
-        found.update(dict.fromkeys(texts))
-    return list(found)
+        distinct.update(dict.fromkeys(texts))
+    return list(distinct)

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from whymatch.files import read_json, write_whole
-from whymatch.show.words import IN_CONTEXT, in_words
+from whymatch.show.words import IN_CONTEXT
 from whymatch.text.encoders.models import MINILM
+from whymatch.transport.constraints import constraint_from_dict
 
 KNOWS = (
     "The model card of all-MiniLM-L6-v2 lists SNLI, MultiNLI, Quora question pairs and duplicates from StackExchange "
@@ -52,7 +53,7 @@ def card(folder: Path, evaluations: Sequence[Mapping[str, Any]]) -> str:
     settings = read_json(folder / "settings.json")
     kind, rule, encoder = config["kind"], config["rule"], config["encoder"]
     by_transport = rule["kind"] == "transport"
-    method = in_words({**rule, "by_default": False}) if by_transport else f"{rule['normaliser']} attention"
+    method = constraint_from_dict(rule["constraint"]).words if by_transport else f"{rule['normaliser']} attention"
     reader = config.get("reader")
     faithful = IN_CONTEXT if config["contextual"] else TOGETHER if reader else ALONE
     names = [encoder_of(some) for some in (encoder, reader) if some]

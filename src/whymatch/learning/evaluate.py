@@ -14,7 +14,7 @@ from whymatch.evaluation.classification import macro_f1, macro_f1_of
 from whymatch.evaluation.intervals import bootstrap
 from whymatch.evaluation.ranking import auc, average_precision, precision_at_1, reciprocal_rank
 from whymatch.evaluation.rationales import Judged, agreement, best_threshold, f1, faithfulness, tokens_in
-from whymatch.learning.tasks import in_pieces, scores_of
+from whymatch.learning.tasks import passes, scores_of
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend
@@ -108,7 +108,7 @@ def see(
     """Each pair once through the model, and how many seconds the predictions took."""
     found: dict[int, Seen] = {}
     seconds = 0.0
-    for rows in in_pieces(pairs):
+    for rows in passes(pairs):
         start = time.perf_counter()
         logits, matched = model.logits([pairs[row] for row in rows])
         chances = logits.float().softmax(dim=1).tolist()
@@ -150,11 +150,11 @@ def evaluate_classifier(
     return {**found, "pairs a second": len(pairs) / seconds, "pairs": len(pairs)}
 
 
-def classify_score(model: Classifier, pairs: Sequence[Pair], *, marked: bool = False) -> float:
-    """Macro F1; where marks teach, its mean with the rationales' F1 in all texts that people marked, for validation."""
+def validation_score(model: Classifier, pairs: Sequence[Pair], *, with_rationales: bool = False) -> float:
+    """Macro F1, or its mean with the rationales' F1 in all texts that people marked."""
     seen, _ = see(model, [(pair.left, pair.right) for pair in pairs])
     found = macro_f1([model.labels[one.best] for one in seen], [pair.label for pair in pairs])
-    if not marked:
+    if not with_rationales:
         return found
     judged = judge(pairs, [one.chosen for one in seen])
     texts = next((judged[side] for side in ("both", "right", "left") if side in judged), [])

@@ -26,8 +26,8 @@ def distilled(scores: Tensor, teacher: Tensor, margin: float) -> Tensor:
     >>> distilled(torch.tensor([[0.9, 0.5], [0.5, 0.9]]), torch.tensor([[0.9, 0.5], [0.9, 0.5]]), margin=0.2)
     tensor([0.3653, 1.8885])
     """
-    there = teacher.isfinite()
-    logs = (scores / margin).log_softmax(dim=1).masked_fill(~there, 0.0)
+    present = teacher.isfinite()
+    logs = (scores / margin).log_softmax(dim=1).masked_fill(~present, 0.0)
     return -((teacher / margin).softmax(dim=1) * logs).sum(dim=1)
 
 
@@ -35,7 +35,10 @@ def rationale(plan: Tensor, gold: Tensor, sizes: Tensor, constraint: Constraint,
     """(batch) binary cross entropy of the marginals of soft plans with the spans that people marked, mean over spans.
 
     `plan` (batch, n, m) is entropic: a hard one has no gradient here. `gold` (batch, n or m) marks spans of the left
-    (side 0) or right text (side 1). It is 0 where there is nothing to supervise (`Constraint.may_omit`).
+    (side 0) or right text (side 1). It is 0 where the constraint links every span of that side, whatever it costs.
+
+    Raises:
+        ValueError: for `Balanced()`, which links every span.
     """
     if constraint.takes_masses:
         raise ValueError("Balanced() links every span: rationales cannot supervise it. Use Exactly, UpTo or OneTo.")

@@ -1,44 +1,42 @@
-"""The tables of a run's settings, typed: what aligns, what reads, how links are chosen, what is learned from."""
+"""The tables of a run's settings, typed: what aligns, what reads, how links are chosen, what the loss is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
-from whymatch.matching.rules import Attend, Rule, Transport
+from whymatch.matching.rules import Attend, Transport
 from whymatch.transport.constraints import parse_constraint
 from whymatch.transport.entropic import Temperature
 
 MAX_HIDDEN = 16_384  # units of a layer
 MAX_LAYERS = 64
+SMOOTH = 0.1  # the temperature of a plan's derivative, unless another is given
 
 
-def unread(settings: Any, table: str, names: Sequence[str], why: str) -> None:
-    """Raises for settings that were given and that nothing would read."""
-    defaults = {one.name: one.default for one in fields(settings)}
+def refuse_unread(settings: Any, table: str, names: Sequence[str], use: str) -> None:
+    """Raises ValueError for settings that were given and that nothing would read; `use` says what reads them."""
+    defaults = {field.name: field.default for field in fields(settings)}
     for name in names:
         if getattr(settings, name) != defaults[name]:
-            raise ValueError(f"[{table}] {name} is for {why}.")
+            raise ValueError(f"[{table}] {name} is for {use}.")
 
 
 @dataclass(frozen=True)
-class EncoderSettings:
-    """`frozen`: a model's vectors, mapped or as they are; `fine-tuned`: the whole model; `recurrent`: a bi-SRU.
+class _EncoderTable:
+    """What the encoder and the reader have in common.
 
     `context` is what a span's vector is read with: nothing else, its `text`, or `both` texts together. Words are always
-    read in their text. A fine-tuned model has its own `dropout`, unless one is given. With 0 `layers`, a recurrent
-    encoder is the mean of the word vectors, which does not learn; rare words count by their rarity to the power `rare`.
+    read in their text. `vectors`, `hidden` and `layers` are those of a recurrent encoder; with 0 layers it is the mean
+    of the word vectors, which does not learn. A fine-tuned model keeps its own `dropout` unless one is given.
     """
 
-    table: ClassVar[str] = "encoder"
-    kind: Literal["frozen", "fine-tuned", "recurrent"] = "frozen"
-    map: bool = True
+    table: ClassVar[str]
+    kind: str
     model: str | None = None
-    context: Literal["none", "text", "both"] = "none"
-    layer: int | None = None
+    context: Literal["none", "text", "both"] | None = None
     vectors: str | None = None
     hidden: int = 200
     layers: int = 2
-    rare: float = 0.0
     dropout: float | None = None
 
     def __post_init__(self) -> None:
@@ -47,45 +45,67 @@ class EncoderSettings:
         if not (self.dropout is None or 0 <= self.dropout < 1):
             raise ValueError(f"[{self.table}] dropout is from 0 to below 1, got {self.dropout:g}.")
         if self.kind == "recurrent":
-            unread(self, self.table, ["model", "layer"], "kind = 'frozen' or 'fine-tuned'")
+            refuse_unread(self, self.table, ["model"], "models: kind = 'recurrent' reads word vectors")
+            if not self.layers:
+                refuse_unread(self, self.table, ["hidden", "dropout"], "one or more layers")
         else:
-            unread(self, self.table, ["vectors", "hidden", "layers"], "kind = 'recurrent'")
-        if self.rare < 0:
-            raise ValueError(f"[{self.table}] rare is 0 or more, got {self.rare:g}.")
-        if self.kind != "recurrent" or self.layers:
-            unread(self, self.table, ["rare"], "kind = 'recurrent' with layers = 0")
-        else:
-            unread(self, self.table, ["hidden", "dropout"], "one or more layers")
+            refuse_unread(self, self.table, ["vectors", "hidden", "layers"], "kind = 'recurrent'")
         if self.context == "both" and self.kind != "fine-tuned":
             raise ValueError(f"[{self.table}] context = 'both' goes with kind = 'fine-tuned'.")
-        if self.kind != "frozen":
-            unread(self, self.table, ["layer", "map"], "kind = 'frozen'")
 
     @property
     def learns(self) -> bool:
         """Whether there is anything in it that training changes."""
-        return self.layers > 0 if self.kind == "recurrent" else self.kind == "fine-tuned" or self.map
+        return self.layers > 0 if self.kind == "recurrent" else self.kind != "frozen"
 
     def check(self, spans: str) -> None:
-        """Raises where it cannot be built for spans of a kind."""
+        """Raises ValueError where it cannot be built for spans of a kind."""
         if self.kind == "fine-tuned" and spans == "word" and self.context == "none":
             raise ValueError(f"[{self.table}] words are read in context: give context = 'text' or 'both' to fine-tune.")
-        if self.layer is not None and spans != "word" and self.context == "none":
-            raise ValueError(f"[{self.table}] layer is for words, or spans with context = 'text'.")
         if self.kind == "recurrent" and self.vectors is None:
             raise ValueError(f'[{self.table}] kind = "recurrent" needs vectors: a file of word vectors.')
 
 
 @dataclass(frozen=True)
-class ReaderSettings(EncoderSettings):
+class EncoderSettings(_EncoderTable):
+    """The encoder whose vectors are aligned.
+
+    `frozen`: a model's vectors as they are; `projected`: with a linear map that is trained; `fine-tuned`: the whole
+    model; `recurrent`: a bi-SRU over word vectors. `layer` is that of a frozen model of words. With 0 layers, a
+    recurrent encoder weighs words by their rarity to the power `rare`.
+    """
+
+    table: ClassVar[str] = "encoder"
+    kind: Literal["frozen", "projected", "fine-tuned", "recurrent"] = "projected"
+    layer: int | None = None
+    rare: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.context is None:
+            object.__setattr__(self, "context", "none")
+        super().__post_init__()
+        if self.kind in ("fine-tuned", "recurrent"):
+            refuse_unread(self, self.table, ["layer"], "kind = 'frozen' or 'projected'")
+        if self.rare < 0:
+            raise ValueError(f"[{self.table}] rare is 0 or more, got {self.rare:g}.")
+        if self.kind != "recurrent" or self.layers:
+            refuse_unread(self, self.table, ["rare"], "kind = 'recurrent' with layers = 0")
+
+    def check(self, spans: str) -> None:
+        super().check(spans)
+        if self.layer is not None and spans != "word" and self.context == "none":
+            raise ValueError(f"[{self.table}] layer is for words, or spans with context = 'text'.")
+
+
+@dataclass(frozen=True)
+class ReaderSettings(_EncoderTable):
     """A second encoder, whose vectors the head compares: it reads the linked spans `alone`, or in their texts.
 
-    Unless told, a fine-tuned one reads `both` sides together, and a recurrent one each span by itself.
+    Unless a context is given, a fine-tuned one reads `both` sides together, and a recurrent one each span by itself.
     """
 
     table: ClassVar[str] = "reader"
     kind: Literal["fine-tuned", "recurrent"] = "fine-tuned"
-    context: Literal["none", "text", "both"] | None = None  # type: ignore[assignment]
     alone: bool = True
 
     def __post_init__(self) -> None:
@@ -105,64 +125,42 @@ class ReaderSettings(EncoderSettings):
 class RuleSettings:
     """A constraint (`exactly:2`, `up-to:1`, …), or attention instead: softmax, sparsemax or entmax15.
 
-    `smooth` is the temperature of the plan's derivative, which falls to `cooled` by the end of the last epoch, if
-    given; `unrolled` an epsilon for the paper's way instead.
+    `temperature` is that of attention, 1 unless given, or of the derivative of the constraint's plan, 0.1 unless given.
     """
 
     constraint: str | None = None
-    below: float = 0.0
-    smooth: float = 0.1
-    cooled: float | None = None
-    unrolled: float | None = None
+    below: float | None = None
     attention: str | None = None
-    temperature: float = 1.0
+    temperature: float | None = None
 
-    def build(self) -> Rule:
+    def build(self) -> Transport | Attend:
+        """The rule that these settings describe."""
         if (self.constraint is None) == (self.attention is None):
             raise ValueError("[rule] takes a constraint or an attention, one of them.")
         if self.attention is not None:
-            unread(self, "rule", ["below", "smooth", "cooled", "unrolled"], "a constraint")
-            return Attend(self.temperature, self.attention)  # type: ignore[arg-type]
+            refuse_unread(self, "rule", ["below"], "a constraint")
+            return Attend(1.0 if self.temperature is None else self.temperature, self.attention)  # type: ignore[arg-type]
         assert self.constraint is not None
-        unread(self, "rule", ["temperature"], "attention; smooth is the temperature of a constraint")
         if not self.constraint.startswith("up-to"):
-            unread(self, "rule", ["below"], "up-to")
-        if self.unrolled is not None and not self.unrolled > 0:
-            raise ValueError("[rule] unrolled is a positive epsilon.")
-        if self.unrolled is not None:
-            unread(self, "rule", ["cooled"], "smooth, and not for unrolled")
-        if self.cooled is not None and not 0 < self.cooled <= self.smooth:
-            raise ValueError(f"[rule] cooled is above 0, and {self.smooth:g} (smooth) or less, got {self.cooled:g}.")
-        constraint = parse_constraint(self.constraint).resolved(self.below)
-        return Transport(constraint, self.temperature_at(0.0), unrolled=self.unrolled)
-
-    def temperature_at(self, done: float) -> Temperature:
-        """That of the derivative, where so much of the training is done."""
-        end = self.smooth if self.cooled is None else self.cooled
-        return Temperature(self.smooth ** (1 - done) * end**done)
+            refuse_unread(self, "rule", ["below"], "up-to")
+        constraint = parse_constraint(self.constraint, self.below)
+        return Transport(constraint, Temperature(SMOOTH if self.temperature is None else self.temperature))
 
 
 @dataclass(frozen=True)
 class LossSettings:
     """The hinge's margin (rank), and the weight of the task beside rationales (classify; no rationales if None).
 
-    With `marked`, a classifier learns from pairs that people marked, and from no others.
-    A ranker may learn from a `teacher`, too, a trained one in a folder, whose scores count with the weight `distil`.
+    A ranker may learn from a `teacher` too, a trained one in a folder, whose scores count for half of the loss.
     """
 
     margin: float = 0.2
     negatives: int = 10
     alpha: float | None = None
-    marked: bool = False
     teacher: str | None = None
-    distil: float = 0.5
 
     def __post_init__(self) -> None:
-        if self.teacher is None:
-            unread(self, "loss", ["distil"], "a ranker with a teacher")
-        elif not (0 < self.distil <= 1 and self.margin > 0):
-            raise ValueError("[loss] distil is above 0, and 1 or less; with a teacher, margin is above 0.")
         if self.margin < 0 or self.negatives < 1 or not (self.alpha is None or 0 <= self.alpha <= 1):
             raise ValueError("[loss] margin is 0 or more, negatives 1 or more, alpha between 0 and 1.")
-        if self.alpha is None:
-            unread(self, "loss", ["marked"], "rationales that are supervised: give alpha")
+        if self.teacher is not None and not self.margin > 0:
+            raise ValueError("[loss] margin is above 0 with a teacher.")

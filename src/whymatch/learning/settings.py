@@ -4,11 +4,12 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from itertools import product
-from math import inf, isfinite, prod
+from math import isfinite, prod
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from whymatch.cost import Cost, WordCounts
 from whymatch.learning.fit import Schedule
 from whymatch.learning.sections import (
     MAX_HIDDEN,
@@ -16,39 +17,30 @@ from whymatch.learning.sections import (
     LossSettings,
     ReaderSettings,
     RuleSettings,
-    unread,
+    refuse_unread,
 )
-from whymatch.matching.costs import COSTS
-from whymatch.matching.rules import Rule, Transport
+from whymatch.matching.rules import Attend, Transport
 from whymatch.text.spans import splitter
 
 MAX_RUNS = 10_000
 MAX_NUMBER = 2**31 - 1
+NO_COUNTS = WordCounts({}, 0)  # where a cost is only checked
 
 
 @dataclass(frozen=True)
 class Settings:
     """One run.
 
-    Of costs: `neighbours` is how much of the vectors before and after is mixed in, `whole` how much of the mean of all,
-    `novelty` by how much right spans without a counterpart become cheaper, `rarity` what rare words are worth, `shared`
-    what rare words are worth that two spans share, `refine` the size of a network that learns from the costs around (0:
-    none), `nearest` among how many right spans of each left one it chooses (0: all).
-
-    A `reader` is a second model that reads what is linked, for the head; the encoder then aligns and no more.
+    `cost` is a list as `Cost.from_list` takes it: the name of the base distance, cosine if none is given, and terms in
+    their order, such as `[{neighbours = 0.4}, {shared_words = 0.5}]`. `hidden` and `dropout` are those of a
+    classifier's head. A `reader` is a second model that reads what is linked, for the head; the encoder then aligns and
+    no more.
     """
 
     task: Literal["rank", "classify"]
     data: str
     spans: str = "sentence"
-    cost: str = "cosine"
-    neighbours: float = 0.0
-    whole: float = 0.0
-    novelty: float = 0.0
-    rarity: float = 0.0
-    shared: float = 0.0
-    refine: int = 0
-    nearest: int = 0
+    cost: list[Any] = field(default_factory=list)
     hidden: int = 128
     dropout: float = 0.1
     encoder: EncoderSettings = field(default_factory=EncoderSettings)
@@ -62,78 +54,58 @@ class Settings:
         splitter(self.spans)
         if not 1 <= self.hidden <= MAX_HIDDEN or not 0 <= self.dropout < 1:
             raise ValueError(f"hidden is from 1 to {MAX_HIDDEN:,}, dropout from 0 to below 1.")
-        if self.refine > MAX_HIDDEN:
-            raise ValueError(f"refine is up to {MAX_HIDDEN:,}, got {self.refine:,}.")
-        self.check_costs(rule)
-        self.check_task(rule)
-        self.check_encoders(rule)
+        cost = Cost.from_list(self.cost, NO_COUNTS)
+        if rule.zero(float("inf")) <= cost.least:
+            raise ValueError(f"[rule] {self.rule.constraint} links pairs that cost less than below: give one above 0.")
+        self._check_task(rule, cost)
+        self._check_encoders(rule)
 
-    def check_costs(self, rule: Rule) -> None:
-        """Raises for costs that are not there, or that no link could have."""
-        if self.cost not in COSTS or COSTS[self.cost].unpadded:
-            known = ", ".join(name for name, cost in COSTS.items() if not cost.unpadded)
-            raise ValueError(f"cost is one of {known}, got {self.cost!r}.")
-        if min(self.refine, self.nearest, self.novelty, self.rarity, self.shared, self.neighbours, self.whole) < 0:
-            raise ValueError("neighbours, whole, novelty, rarity, shared, refine and nearest are 0 or more.")
-        if self.nearest and not self.refine:
-            raise ValueError("nearest says among which spans a network chooses: give refine.")
-        if self.nearest and self.cost != "cosine":
-            raise ValueError(f"nearest is for cost = 'cosine', got {self.cost!r}.")
-        if (
-            isinstance(rule, Transport)
-            and rule.zero(inf) <= COSTS[self.cost].least
-            and not (self.novelty or self.rarity or self.shared or self.refine)
-        ):
-            raise ValueError("[rule] up-to links pairs that cost less than below: give one above 0 for this cost.")
-
-    def check_task(self, rule: Rule) -> None:
-        """Raises for what a task does not read, and where it has nothing to learn."""
+    def _check_task(self, rule: Transport | Attend, cost: Cost) -> None:
+        """Raises ValueError for what a task does not read, and where it has nothing to learn."""
+        learns = self.encoder.learns or cost.trains
+        advice = 'give a cost term {refined = 32}, or [encoder] kind = "projected", "fine-tuned" or "recurrent"'
         if self.task == "rank":
-            if not (self.encoder.learns or self.refine):
-                raise ValueError("A ranker has nothing to learn: give refine, or [encoder] map = true or layers.")
+            if not learns:
+                raise ValueError(f"A ranker has nothing to learn: {advice}.")
             if self.reader is not None:
                 raise ValueError('[reader] is for task = "classify": a ranker scores by the costs of its links.')
-            if self.novelty:
+            if any(term.name == "novelty" for term in cost.terms):
                 raise ValueError("novelty prefers what two texts do not share: it is for classifiers.")
-            unread(self.loss, "loss", ["alpha"], 'task = "classify"')
-            unread(self.rule, "rule", ["cooled", "unrolled"], 'task = "classify": a ranker learns through its score')
+            refuse_unread(self.loss, "loss", ["alpha"], 'task = "classify"')
         else:
-            unread(self.loss, "loss", ["margin", "negatives", "teacher"], 'task = "rank"')
-        if self.loss.alpha is not None and (not isinstance(rule, Transport) or rule.constraint.takes_masses):
+            refuse_unread(self.loss, "loss", ["margin", "negatives", "teacher"], 'task = "rank"')
+        if self.loss.alpha is not None and not (isinstance(rule, Transport) and not rule.constraint.takes_masses):
             raise ValueError('[loss] alpha supervises rationales: task = "classify" under exactly, up-to or one-to.')
-        if self.loss.alpha is not None and not (self.encoder.learns or self.refine):
-            advice = "give refine, or [encoder] map = true or layers"
+        if self.loss.alpha is not None and not learns:
             raise ValueError(f"[loss] alpha supervises costs that can learn: {advice}.")
+        if self.reader is not None and self.loss.alpha is None and learns:
+            advice = 'Without marks ([loss] alpha) give [encoder] kind = "frozen", and no term that learns'
+            raise ValueError(f"[reader] takes the labels, and nothing teaches the encoder. {advice}.")
 
-    def check_encoders(self, rule: Rule) -> None:
-        """Raises for an encoder or a reader that cannot be built, and for rates that nothing has."""
+    def _check_encoders(self, rule: Transport | Attend) -> None:
+        """Raises ValueError for an encoder or a reader that cannot be built, and for rates that nothing has."""
         self.encoder.check(self.spans)
         kinds = {self.encoder.kind}
         if self.reader is not None:
-            self.check_reader(self.reader, rule)
+            self.reader.check(self.spans)
+            if not isinstance(rule, Transport):
+                raise ValueError("[reader] reads what is linked: it goes with a constraint, not attention.")
+            if self.encoder.kind == self.reader.kind == "recurrent" and self.encoder.vectors != self.reader.vectors:
+                raise ValueError("[encoder] and [reader] take the same vectors where both are recurrent.")
             kinds.add(self.reader.kind)
+        refined = Cost.from_list(self.cost, NO_COUNTS).trains
         if "fine-tuned" not in kinds:
-            unread(self.schedule, "schedule", ["fine"], "models that are fine-tuned")
-        elif self.task == "rank" and not self.refine:
-            unread(self.schedule, "schedule", ["rate"], "what starts at random; a fine-tuned ranker learns by fine")
-
-    def check_reader(self, reader: ReaderSettings, rule: Rule) -> None:
-        """Raises where a second model has nothing to read, or leaves the first with nothing to learn from."""
-        reader.check(self.spans)
-        if not isinstance(rule, Transport) or rule.unrolled is not None:
-            raise ValueError("[reader] reads what is linked: it goes with a constraint, not attention, not unrolled.")
-        if self.encoder.kind == reader.kind == "recurrent" and self.encoder.vectors != reader.vectors:
-            raise ValueError("[encoder] and [reader] take the same vectors where both are recurrent.")
-        if self.loss.alpha is None and (self.encoder.learns or self.refine):
-            advice = "Without marks ([loss] alpha) give [encoder] map = false, no refine"
-            raise ValueError(f"[reader] takes the labels, and nothing teaches the encoder. {advice}.")
+            refuse_unread(self.schedule, "schedule", ["fine"], "models that are fine-tuned")
+        elif self.task == "rank" and not refined:
+            use = "what starts at random; a fine-tuned ranker learns by fine"
+            refuse_unread(self.schedule, "schedule", ["rate"], use)
 
 
 def read_settings(file: str | Path) -> list[Settings]:
     """The runs of a file: one, or one for each combination where values are lists."""
     try:
         values = tomllib.loads(Path(file).read_text(encoding="utf-8"))
-        runs = count_combinations(values)
+        runs = _count_combinations(values)
     except ValueError as error:
         raise ValueError(f"{file} is not TOML: {error}.") from None
     except RecursionError:
@@ -141,13 +113,15 @@ def read_settings(file: str | Path) -> list[Settings]:
     if not 1 <= runs <= MAX_RUNS:
         reason = f"give {runs:,} combinations to try, more than {MAX_RUNS:,}" if runs else "leave nothing to try"
         raise ValueError(f"{file}: its lists {reason}.")
-    return [typed(Settings, one, str(file)) for one in combinations(values)]
+    return [typed(Settings, choice, str(file)) for choice in _combinations(values)]
 
 
 def checked(value: Any, hint: Any, what: str) -> Any:
     """A value of the type that a setting has; whole numbers may stand for others."""
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     for option in options:
+        if get_origin(option) is list and isinstance(value, list):
+            return value
         if get_origin(option) is Literal and value in get_args(option):
             return value
         if option is float and type(value) in (int, float) and isfinite(value):
@@ -156,7 +130,10 @@ def checked(value: Any, hint: Any, what: str) -> Any:
             if isinstance(value, int) and not -MAX_NUMBER <= value <= MAX_NUMBER:
                 raise ValueError(f"{what} takes whole numbers of up to {MAX_NUMBER:,}, got {value!r:.40}.")
             return value
-    names = [" or ".join(map(str, get_args(one))) if get_origin(one) is Literal else one.__name__ for one in options]
+    names = [
+        " or ".join(map(str, get_args(option))) if get_origin(option) is Literal else option.__name__
+        for option in options
+    ]
     raise ValueError(f"{what} takes {' or '.join(name for name in names if name != 'NoneType')}, got {value!r}.")
 
 
@@ -174,34 +151,51 @@ def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def count_combinations(values: Mapping[str, Any]) -> int:
-    """How many choices of one value from each list there are."""
-    counts = (
-        count_combinations(value) if isinstance(value, Mapping) else len(value) if isinstance(value, list) else 1
-        for value in values.values()
-    )
-    return prod(counts)
+def _options(key: str, value: Any) -> list[Any]:
+    """The values that are tried for a setting: the elements of a list, unless the list is one cost."""
+    if key == "cost" and isinstance(value, list) and not any(isinstance(entry, list) for entry in value):
+        return [
+            list(entries)
+            for entries in product(
+                *([*_combinations(entry)] if isinstance(entry, Mapping) else [entry] for entry in value)
+            )
+        ]
+    if key == "cost" and isinstance(value, list):
+        return [option for cost in value for option in _options(key, cost)]
+    if isinstance(value, Mapping):
+        return [*_combinations(value)]
+    return value if isinstance(value, list) else [value]
 
 
-def combinations(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _combinations(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Every choice of one value from each list."""
-    choices = []
-    for key, value in values.items():
-        options = (
-            list(combinations(value)) if isinstance(value, Mapping) else value if isinstance(value, list) else [value]
-        )
-        choices.append([(key, option) for option in options])
-    yield from (dict(chosen) for chosen in product(*choices))
+    for chosen in product(*(_options(key, value) for key, value in values.items())):
+        yield dict(zip(values, chosen, strict=True))
+
+
+def _count_combinations(values: Mapping[str, Any]) -> int:
+    """How many combinations there are, without making them."""
+    return prod(_count_options(key, value) for key, value in values.items())
+
+
+def _count_options(key: str, value: Any) -> int:
+    if isinstance(value, Mapping):
+        return _count_combinations(value)
+    if key == "cost" and isinstance(value, list):
+        several = any(isinstance(entry, list) for entry in value)
+        counts = (_count_options(key if isinstance(entry, list) else "", entry) for entry in value)
+        return sum(counts) if several else prod(counts)
+    return len(value) if isinstance(value, list) else 1
 
 
 def typed(kind: Any, values: Mapping[str, Any], where: str) -> Any:
     """A settings object; tables become objects of their own."""
-    known = {one.name: one for one in fields(kind)}
+    known = {setting.name: setting for setting in fields(kind)}
     for key in values:
         if key not in known:
             raise ValueError(f"{where}: there is no setting {key!r}. Known are {', '.join(known)}.")
-    for name, one in known.items():
-        if name not in values and one.default is MISSING and one.default_factory is MISSING:
+    for name, setting in known.items():
+        if name not in values and setting.default is MISSING and setting.default_factory is MISSING:
             raise ValueError(f"{where}: {name!r} is missing.")
     hints = get_type_hints(kind)
     tables = {

@@ -1,68 +1,191 @@
-"""Ranking and classifying as tasks to learn: what an item costs, and how good a model is."""
+"""Ranking and classifying as tasks to train: what an item costs, and how good a model is."""
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from statistics import fmean
-from typing import TypeAlias
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from whymatch.batching import Size, size_sorted
+from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.ranking import average_precision
-from whymatch.learning.batches import Size, pieces
+from whymatch.learning.fit import MAX_CELLS_PER_PASS
 from whymatch.learning.losses import combined, contrastive, distilled, rationale
-from whymatch.learning.sections import LossSettings
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
+from whymatch.matching.saving import from_pretrained
 from whymatch.text.document import Document
+from whymatch.text.encoders import Pair as Texts
 from whymatch.text.spans import Span, overlaps
 
-Taught: TypeAlias = Callable[[Sequence[tuple[Document, Document]]], Tensor]
-AT_ONCE = 128  # pairs in a batch of validation
-MOST = 2**19  # pairs of spans that are compared at once, padding included
+TaskName = Literal["rank", "classify"]
+MAX_TEXT_PAIRS_PER_PASS = 128  # in validation
+TEACHER_WEIGHT = 0.5  # of the teacher's scores, beside the labels
 
 
-def size(record: Pair | Query) -> Size:
-    """What a record is compared by."""
-    if isinstance(record, Pair):
-        return Size(1, len(record.left), len(record.right))
-    return Size(len(record.documents), len(record.query), max(map(len, record.documents)))
+class RankTask:
+    """Trains a ranker by a hinge between a similar document and the best of the dissimilar ones.
 
-
-def in_pieces(pairs: Sequence[tuple[Document, Document]]) -> Iterator[list[int]]:
-    """The numbers of pairs that fit in memory together, similar ones with each other."""
-    sizes = [Size(1, len(left), len(right)) for left, right in pairs]
-    order = sorted(range(len(pairs)), key=lambda row: sizes[row].cells)
-    for some in pieces(order, sizes, MOST):
-        yield from (some[start : start + AT_ONCE] for start in range(0, len(some), AT_ONCE))
-
-
-def drawn(query: Query, chance: torch.Generator, negatives: int) -> Query:
-    """One of the similar documents, and up to `negatives` of the others."""
-    good, bad = ([i for i, similar in enumerate(query.relevant) if similar is wanted] for wanted in (True, False))
-    one = good[int(torch.randint(len(good), (), generator=chance))]
-    others = [bad[i] for i in torch.randperm(len(bad), generator=chance)[:negatives].tolist()]
-    documents = tuple(query.documents[number] for number in (one, *others))
-    return Query(query.id, query.query, documents, (True, *[False] * len(others)))
-
-
-def rank_loss(model: Ranker, loss: LossSettings, queries: Sequence[Query], taught: Taught | None = None) -> Tensor:
-    """For each query, the hinge between its first document and the worst of the others.
-
-    Mixed with how far its scores are from those that it is taught, if it is.
+    With a `teacher`, half of the loss is how far the scores of documents are from the teacher's.
     """
-    pairs = [(query.query, text) for query in queries for text in query.documents]
-    scores = by_query(model(pairs).score, queries)
-    hinge = contrastive(scores[:, 0], scores[:, 1:], loss.margin)
-    if taught is None:
-        return hinge
-    apart = distilled(scores, by_query(taught(pairs), queries), loss.margin)
-    return (1 - loss.distil) * hinge + loss.distil * apart
+
+    measure = "MAP"
+
+    def __init__(
+        self,
+        model: Ranker,
+        validation: Sequence[Query],
+        *,
+        margin: float = 0.2,
+        negatives: int = 10,
+        teacher: "Teacher | None" = None,
+    ) -> None:
+        self.model, self.validation = model, validation
+        self.margin, self.negatives, self.teacher = margin, negatives, teacher
+
+    def size(self, query: Query) -> Size:
+        return Size(len(query.documents), len(query.query), max(map(len, query.documents)))
+
+    def draw(self, query: Query, generator: torch.Generator) -> Query:
+        """One of the similar documents, and up to `negatives` of the others."""
+        similar, others = (
+            [number for number, relevant in enumerate(query.relevant) if relevant is wanted] for wanted in (True, False)
+        )
+        chosen = similar[int(torch.randint(len(similar), (), generator=generator))]
+        drawn = [others[i] for i in torch.randperm(len(others), generator=generator)[: self.negatives].tolist()]
+        documents = tuple(query.documents[number] for number in (chosen, *drawn))
+        return Query(query.id, query.query, documents, (True, *[False] * len(drawn)))
+
+    def loss(self, queries: Sequence[Query]) -> Tensor:
+        """(queries), where the first document of each query is the similar one."""
+        pairs = [(query.query, text) for query in queries for text in query.documents]
+        scores = _by_query(self.model(pairs).score, queries)
+        hinge = contrastive(scores[:, 0], scores[:, 1:], self.margin)
+        if self.teacher is None:
+            return hinge
+        apart = distilled(scores, _by_query(self.teacher.scores(pairs), queries), self.margin)
+        return (1 - TEACHER_WEIGHT) * hinge + TEACHER_WEIGHT * apart
+
+    def score(self) -> float:
+        """Mean average precision."""
+        scores, _ = scores_of(self.model, self.validation)
+        return fmean(average_precision(own, query.relevant) for own, query in zip(scores, self.validation, strict=True))
+
+    def calibrate(self, report: Callable[[str], None]) -> None:
+        """Chooses on validation the probability that a score stands for."""
+        scores, _ = scores_of(self.model, self.validation)
+        try:
+            self.model.calibrate(
+                [score for own in scores for score in own],
+                [mark for query in self.validation for mark in query.relevant],
+            )
+        except ValueError as error:
+            report(f"no probabilities: {error}")
 
 
-def by_query(scores: Tensor, queries: Sequence[Query]) -> Tensor:
+class ClassifyTask:
+    """Trains a classifier by cross entropy; with `alpha`, marked rationales supervise its links with weight 1 − α."""
+
+    def __init__(self, model: Classifier, validation: Sequence[Pair], *, alpha: float | None = None) -> None:
+        if alpha is not None and not (isinstance(model.rule, Transport) and not model.rule.constraint.takes_masses):
+            raise ValueError("Rationales supervise which spans are linked: use Exactly, UpTo or OneTo.")
+        self.model, self.validation, self.alpha = model, validation, alpha
+        self.measure = "macro F1" if alpha is None else "mean of macro F1 and rationale F1"
+
+    def size(self, pair: Pair) -> Size:
+        return Size(1, len(pair.left), len(pair.right))
+
+    def draw(self, pair: Pair, generator: torch.Generator) -> Pair:
+        return pair
+
+    def loss(self, pairs: Sequence[Pair]) -> Tensor:
+        """(pairs): cross entropy, mixed with that of the rationales where they are supervised."""
+        logits, matched = self.model.logits([(pair.left, pair.right) for pair in pairs])
+        labels = [self.model.labels.index(str(pair.label)) for pair in pairs]
+        gold = torch.tensor(labels, device=logits.device)
+        task = torch.nn.functional.cross_entropy(logits.float(), gold, reduction="none")
+        if self.alpha is None:
+            return task
+        return combined(task, self._rationale_loss(pairs, matched.cost, matched.sizes), self.alpha)
+
+    def _rationale_loss(self, pairs: Sequence[Pair], cost: Tensor, sizes: Tensor) -> Tensor:
+        """(pairs): the loss of each side that people marked and the constraint may choose from, mean over sides."""
+        rule = self.model.rule
+        assert isinstance(rule, Transport)
+        soft = Transport(rule.constraint, rule.smooth, soft=True).weights(cost, sizes)
+        total, sides = cost.new_zeros(len(pairs)), cost.new_zeros(len(pairs))
+        for side in (0, 1):
+            marks = [(pair.left_rationale, pair.right_rationale)[side] for pair in pairs]
+            wanted = torch.zeros(len(pairs), soft.shape[1 + side])
+            for row, (pair, spans) in enumerate(zip(pairs, marks, strict=True)):
+                wanted[row, spans_in((pair.left, pair.right)[side], spans or ())] = 1.0
+            asked = torch.tensor(
+                [
+                    spans is not None and rule.constraint.may_omit(n, m, side)
+                    for spans, (n, m) in zip(marks, sizes.tolist(), strict=True)
+                ],
+                device=cost.device,
+            )
+            total = total + asked * rationale(soft, wanted, sizes, rule.constraint, side)
+            sides = sides + asked
+        return total / sides.clamp(min=1)
+
+    def score(self) -> float:
+        """Macro F1; where marks supervise, its mean with the rationales' F1."""
+        from whymatch.learning.evaluate import validation_score
+
+        return validation_score(self.model, self.validation, with_rationales=self.alpha is not None)
+
+    def calibrate(self, report: Callable[[str], None]) -> None:
+        """Chooses on validation how strongly a span must be selected to count as marked."""
+        from whymatch.learning.evaluate import choose_thresholds
+
+        self.model.thresholds = choose_thresholds(self.model, self.validation)
+
+
+class Teacher:
+    """A trained ranker whose scores another one learns from; it reads texts in spans of its own, such as whole ones."""
+
+    def __init__(self, folder: str | Path) -> None:
+        try:
+            model = from_pretrained(folder)
+        except ValueError as error:
+            raise ValueError(f"[loss] teacher is the folder of a trained ranker: {error}") from None
+        if not isinstance(model, Ranker):
+            raise ValueError(f"[loss] teacher is a ranker, and {folder} holds a {model.kind}.")
+        self.model = model
+        self.texts: dict[Document, Document] = {}
+
+    def read(self, data: str | Path, queries: Sequence[Query]) -> None:
+        """Reads the training queries of a data set again, in its own spans, as it did when it was trained."""
+        for query, own in zip(queries, read_split(data, "train", "rank", str(self.model.aligner.spans)), strict=True):
+            assert isinstance(own, Query)
+            self.texts |= zip((query.query, *query.documents), (own.query, *own.documents), strict=True)
+
+    def scores(self, pairs: Sequence[Texts]) -> Tensor:
+        """(pairs), high is good."""
+        own = [(self.texts[left], self.texts[right]) for left, right in pairs]
+        scores = torch.zeros(len(pairs), device=self.model.device)
+        with torch.no_grad():
+            for rows in passes(own):
+                scores[rows] = self.model([own[row] for row in rows]).score
+        return scores
+
+
+def passes(pairs: Sequence[Texts]) -> Iterator[list[int]]:
+    """The numbers of pairs that fit in memory together, of similar sizes."""
+    sizes = [Size(1, len(left), len(right)) for left, right in pairs]
+    for rows in size_sorted(range(len(pairs)), sizes, MAX_CELLS_PER_PASS):
+        step = MAX_TEXT_PAIRS_PER_PASS
+        yield from (rows[start : start + step] for start in range(0, len(rows), step))
+
+
+def _by_query(scores: Tensor, queries: Sequence[Query]) -> Tensor:
     """(queries, most documents): the scores of all documents, one query after another; -inf where there is none."""
     rows = torch.split(scores, [len(query.documents) for query in queries])
     return pad_sequence(list(rows), batch_first=True, padding_value=-torch.inf)
@@ -75,61 +198,24 @@ def scores_of(
     pairs = [(query.query, text) for query in queries for text in query.documents]
     scores, links, done = [0.0] * len(pairs), [0] * len(pairs), 0
     with torch.no_grad():
-        for rows in in_pieces(pairs):
+        for rows in passes(pairs):
             matched = model([pairs[row] for row in rows])
             active = model.rule.active(matched.cost, matched.sizes).sum(dim=(1, 2))
             for row, score, number in zip(rows, matched.score.tolist(), active.tolist(), strict=True):
                 scores[row], links[row] = score, number
             done += len(rows)
             progress(done)
-    found, start = [], 0
-    for query in queries:
-        found.append(scores[start : start + len(query.documents)])
-        start += len(query.documents)
-    return found, links
-
-
-def rank_score(model: Ranker, queries: Sequence[Query]) -> float:
-    """Mean average precision."""
-    scores, _ = scores_of(model, queries)
-    return fmean(average_precision(some, query.relevant) for some, query in zip(scores, queries, strict=True))
-
-
-def classify_loss(model: Classifier, loss: LossSettings, pairs: Sequence[Pair]) -> Tensor:
-    """For each pair, cross entropy, mixed with that of its rationales where they are supervised."""
-    logits, matched = model.logits([(pair.left, pair.right) for pair in pairs])
-    gold = torch.tensor([model.labels.index(str(pair.label)) for pair in pairs], device=logits.device)
-    task = torch.nn.functional.cross_entropy(logits.float(), gold, reduction="none")
-    if loss.alpha is None:
-        return task
-    assert isinstance(model.rule, Transport)
-    soft = Transport(model.rule.constraint, model.rule.smooth, soft=True).weights(matched.cost, matched.sizes)
-    total, sides = torch.zeros_like(task), torch.zeros_like(task)
-    for side in (0, 1):
-        marks = [(pair.left_rationale, pair.right_rationale)[side] for pair in pairs]
-        texts = [(pair.left, pair.right)[side] for pair in pairs]
-        wanted = torch.zeros(len(pairs), soft.shape[1 + side])
-        for row, (text, some) in enumerate(zip(texts, marks, strict=True)):
-            wanted[row, : len(text)] = marked(text, some)
-        constraint = model.rule.constraint
-        asked = torch.tensor(
-            [
-                mark is not None and constraint.may_omit(n, m, side)
-                for mark, (n, m) in zip(marks, matched.sizes.tolist(), strict=True)
-            ],
-            device=task.device,
-        )
-        total = total + asked * rationale(soft, wanted, matched.sizes, constraint, side)
-        sides = sides + asked
-    return combined(task, total / sides.clamp(min=1), loss.alpha)
-
-
-def marked(text: Document, marks: Sequence[Span] | None) -> Tensor:
-    """(spans) 1 where people marked something, 0 elsewhere."""
-    numbers = torch.tensor(spans_in(text, marks or ()), dtype=torch.long)
-    return torch.zeros(len(text)).index_fill(0, numbers, 1.0)
+    remaining = iter(scores)
+    return [[next(remaining) for _ in query.documents] for query in queries], links
 
 
 def spans_in(text: Document, marked: Sequence[Span]) -> list[int]:
     """The numbers of the spans that overlap what people marked."""
-    return sorted({number for some in overlaps(text.spans, marked) for number in some})
+    return sorted({number for numbers in overlaps(text.spans, marked) for number in numbers})
+
+
+def build_task(model: Any, validation: Sequence[Any], loss: Any, teacher: Teacher | None = None) -> Any:
+    """The task that trains a model of this kind, with the `[loss]` of its settings."""
+    if isinstance(model, Ranker):
+        return RankTask(model, validation, margin=loss.margin, negatives=loss.negatives, teacher=teacher)
+    return ClassifyTask(model, validation, alpha=loss.alpha)

@@ -1,7 +1,7 @@
 """The alignment of two texts: its links, its score, and what proves it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Side: TypeAlias = Literal["left", "right"]
 FORMAT = 1
-INSIDE = 200_000  # pairs of words, of all links together, that a page shows the inside of
+MAX_WORD_PAIRS = 200_000  # pairs of words, of all links together, that a page shows the inside of
 ROUNDING = 1e-9  # a gap that is not worth saying
 
 
@@ -41,7 +41,7 @@ class Link:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], left: Document, right: Document) -> "Link":
         """What `to_dict` gave, with the spans and texts that its numbers stand for."""
-        i, j = at = numbers(values["at"], left, right)
+        i, j = at = _numbers(values["at"], left, right)
         texts = left.pieces[i], right.pieces[j]
         cost, mass, share = (float(values[name]) for name in ("cost", "mass", "share"))
         return cls(left.spans[i], right.spans[j], at, texts, cost, mass, share)
@@ -93,7 +93,7 @@ class Step:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], left: Document, right: Document) -> "Step":
-        links = tuple((*numbers(at, left, right), float(cost)) for *at, cost in values["links"])
+        links = tuple((*_numbers(at, left, right), float(cost)) for *at, cost in values["links"])
         return cls(int(values["k"]), float(values["score"]), float(values["adds"]), float(values["gap"]), links)
 
 
@@ -122,7 +122,8 @@ class Alignment:
     """Whether a span's vector or its costs depend on text beyond the span."""
     certificate: Certificate
     path: tuple[Step, ...]
-    aligner: "Aligner | None" = field(default=None, compare=False)
+    zooms: bool
+    """Whether its spans are texts with words inside, which can be aligned in turn."""
 
     def __repr__(self) -> str:
         return f"Alignment(score={self.score:.3f}, links={len(self.links)}, constraint={self.constraint})"
@@ -155,14 +156,25 @@ class Alignment:
         return kept, tuple(span for number, span in enumerate(spans) if number not in linked)
 
     def verify(self, aligner: "Aligner | None" = None) -> "Verification":
-        """Aligns the rationale alone, all other text deleted, and says whether links and score hold."""
+        """Aligns the rationale alone, all other text deleted, and says whether links and score hold.
+
+        Takes the aligner that made this alignment, unless that is the default one, of sentences or of words.
+
+        Raises:
+            ValueError: if another aligner made it and none is given.
+        """
+        from whymatch.matching.aligner import default_maker
         from whymatch.matching.verification import verify
 
-        return verify(self, self.needs(aligner, "verify"))
+        maker = aligner or default_maker(self.encoder, self.cost)
+        if maker is None:
+            made_by = f"{self.encoder} with {self.cost}"
+            raise ValueError(f"verify takes the aligner that made this alignment, by {made_by}: why.verify(aligner).")
+        return verify(self, maker)
 
     def zoom(self, link: Link | int, aligner: "Aligner | None" = None) -> "Alignment":
         """The words inside one link: an alignment of its two spans by an aligner of words, the default one if none."""
-        from whymatch.matching.aligner import default_words
+        from whymatch.matching.aligner import default_aligner
 
         if not isinstance(link, Link | int):
             raise TypeError(f"zoom takes a link, or its place in links, got {type(link).__name__}.")
@@ -170,13 +182,7 @@ class Alignment:
             if not -len(self.links) <= link < len(self.links):
                 raise ValueError(f"There is no link {link}: this alignment has {len(self.links)}, counted from 0.")
             link = self.links[link]
-        return (aligner or default_words()).align(*link.texts)
-
-    def needs(self, aligner: "Aligner | None", what: str) -> "Aligner":
-        found = aligner or self.aligner
-        if found is None:
-            raise ValueError(f"This alignment was read from a file: {what} takes the aligner that made it.")
-        return found
+        return (aligner or default_aligner("word")).align(*link.texts)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; `Alignment.from_dict` reads them."""
@@ -188,11 +194,14 @@ class Alignment:
             "right": {"text": self.right.text, "spans": [[*span] for span in self.right.spans]},
             "unmatched": {side: [[*span] for span in spans] for side, spans in self.unmatched._asdict().items()},
             "constraint": self.constraint.to_dict(),
+            "constraint_in_words": self.constraint.words,
             "by_default": self.by_default,
             "cost": self.cost,
             "neutral": self.neutral,
+            "zero": self.zero,
             "encoder": self.encoder,
             "contextual": self.contextual,
+            "zooms": self.zooms,
             "certificate": {
                 **asdict(self.certificate),
                 "margin": "inf" if self.certificate.margin == float("inf") else self.certificate.margin,
@@ -203,7 +212,11 @@ class Alignment:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Alignment":
-        """What `to_dict` gave; `verify` then takes an aligner."""
+        """What `to_dict` gave.
+
+        Raises:
+            ValueError: if these values are not what `to_dict` gives.
+        """
         if not isinstance(values, Mapping) or values.get("format") != FORMAT:
             raise ValueError(f"This is no alignment of format {FORMAT}: it was not written by Alignment.to_dict.")
         try:
@@ -221,6 +234,7 @@ class Alignment:
                 neutral=float(values["neutral"]),
                 by_default=bool(values["by_default"]),
                 contextual=bool(values["contextual"]),
+                zooms=bool(values["zooms"]),
                 cost=str(values["cost"]),
                 encoder=str(values["encoder"]),
             )
@@ -269,35 +283,37 @@ class Alignment:
 
     def picture(self, *, zoom: bool = True) -> dict[str, Any]:
         """What the page shows: `to_dict`, and the words inside the links where spans are larger than words."""
-        from whymatch.matching.aligner import default_words
+        from whymatch.matching.aligner import default_aligner
 
         values = self.to_dict()
-        if zoom and self.aligner is not None and self.aligner.zooms:
+        if zoom and self.zooms:
             left, right = self.left.pieces, self.right.pieces
             try:
-                words = default_words()
-                pairs = self.zoomed(words)
-                inside = words.outcomes([(left[i], right[j]) for i, j in pairs], links_only=True)
+                word_aligner = default_aligner("word")
+                pairs = self._zoomed(word_aligner)
+                inside = word_aligner.outcomes([(left[i], right[j]) for i, j in pairs], links_only=True)
             except ValueError:  # there is no model of words on this machine
                 return values
             values["words"] = [
-                {"at": [*at], **one.to_dict()}
-                for at, one in zip(pairs, inside, strict=True)
-                if isinstance(one, Alignment)  # not where a span has too many words
+                {"at": [*at], **words.to_dict()}
+                for at, words in zip(pairs, inside, strict=True)
+                if isinstance(words, Alignment)  # not where a span has too many words
             ]
         return values
 
-    def zoomed(self, words: "Aligner") -> list[tuple[int, int]]:
+    def _zoomed(self, word_aligner: "Aligner") -> list[tuple[int, int]]:
         """The links whose words a page shows: those asked for first, then those of the path, while there is room."""
         links = dict.fromkeys([link.at for link in self.links])
         links |= dict.fromkeys((i, j) for step in self.path for i, j, _ in step.links)
-        left, right = ([len([*words.split(piece)]) for piece in side.pieces] for side in (self.left, self.right))
-        room, found = INSIDE, []
+        left, right = (
+            [len([*word_aligner.splitter(piece)]) for piece in side.pieces] for side in (self.left, self.right)
+        )
+        room, chosen = MAX_WORD_PAIRS, []
         for i, j in links:
             if left[i] * right[j] <= room:
                 room -= left[i] * right[j]
-                found.append((i, j))
-        return sorted(found)
+                chosen.append((i, j))
+        return sorted(chosen)
 
     def _repr_html_(self) -> str:
         from whymatch.show.html import frame
@@ -310,7 +326,7 @@ class Alignment:
         return links_as_text(self.to_dict())
 
 
-def numbers(at: Any, left: Document, right: Document) -> tuple[int, int]:
+def _numbers(at: Any, left: Document, right: Document) -> tuple[int, int]:
     """The numbers of a left and a right span, if there are such spans."""
     i, j = map(index, at)
     if not (0 <= i < len(left) and 0 <= j < len(right)):

@@ -1,37 +1,17 @@
-"""Rules and encoders as plain values, and back: what config.json says of a model."""
+"""Encoders as plain values, and back: what config.json says of the encoders of a model."""
 
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from whymatch.matching.reader import Reader
-from whymatch.matching.rules import Attend, Rule, Transport
 from whymatch.text.encoders import Encoder
 from whymatch.text.encoders.context import InContext, WordEncoder
 from whymatch.text.encoders.recurrent import RecurrentEncoder
 from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
 from whymatch.text.encoders.trainable import Projected
 from whymatch.text.vectors import WordVectors
-from whymatch.transport.constraints import constraint_from_dict
-from whymatch.transport.entropic import Temperature
-
-
-def describe_rule(rule: Rule) -> dict[str, Any]:
-    if isinstance(rule, Attend):
-        return {"kind": "attend", **asdict(rule)}
-    assert isinstance(rule, Transport)
-    smooth = asdict(rule.smooth) if rule.smooth else None
-    return {"kind": "transport", **asdict(rule), "constraint": rule.constraint.to_dict(), "smooth": smooth}
-
-
-def build_rule(values: dict[str, Any]) -> Rule:
-    if values["kind"] == "attend":
-        return Attend(values["temperature"], values["normaliser"], values["active_only"], values["threshold"])
-    smooth = Temperature(**values["smooth"]) if values["smooth"] else None
-    return Transport(constraint_from_dict(values["constraint"]), smooth, values["soft"], values["unrolled"])
 
 
 def describe_encoder(encoder: Any) -> dict[str, Any]:
@@ -59,14 +39,6 @@ def describe_encoder(encoder: Any) -> dict[str, Any]:
             "weighted": encoder.weights is not None,
         }
     return {"kind": "given", "name": encoder.name}
-
-
-def describe_reader(reader: Reader) -> dict[str, Any]:
-    """What it takes to build a reader again, all of which is written."""
-    values = describe_encoder(reader.encoder)
-    if values.get("base", values)["kind"] == "given":
-        raise ValueError(f"The reader's encoder, {reader.encoder.name}, is one of your own: it cannot be written.")
-    return {**values, "alone": reader.alone}
 
 
 def build_encoder(folder: Path, values: dict[str, Any], vectors: WordVectors | None, given: Encoder | None) -> Any:

@@ -1,9 +1,14 @@
 """From weighted pairs of spans to logits, in the manner of decomposable attention: compare, aggregate, decide."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
-from whymatch.matching.costs import unit
+from whymatch.cost.base import unit
+from whymatch.matching.matcher import padded, placed, states_of
+from whymatch.text.encoders import Pair
+from whymatch.text.encoders.trainable import TrainableEncoder
 
 
 class Head(nn.Module):
@@ -43,3 +48,34 @@ class Head(nn.Module):
         b, i, j = weights.nonzero(as_tuple=True)
         weighted = self.compared(left[b, i], right[b, j]) * weights[b, i, j, None]
         return weighted.new_zeros(len(left), weighted.shape[1]).index_add(0, b, weighted)
+
+
+class LinkReader(nn.Module):
+    """Vectors of linked spans from a second encoder, which the head compares: labels train it and not the links.
+
+    It is shown the linked spans `alone`, so that nothing that the others say can reach the head; otherwise it reads the
+    whole texts, and the vector of a linked span has the others in it.
+    """
+
+    def __init__(self, encoder: TrainableEncoder, *, alone: bool = True) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.alone = alone
+        self.size = encoder.size
+
+    def forward(self, pairs: Sequence[Pair], weights: Tensor) -> tuple[Tensor, Tensor]:
+        """(batch, n, d) and (batch, m, d) from weights (batch, n, m); zero for spans without a link, if read alone."""
+        if not self.alone:
+            left, right = (padded(side) for side in states_of(self.encoder, pairs))
+            return left, right
+        linked = (weights != 0).cpu()
+        kept = [[row.nonzero().flatten().tolist() for row in linked.any(dim=2 - side)] for side in (0, 1)]
+        rationales = [
+            (left.keep(left_rows, " "), right.keep(right_rows, " "))
+            for (left, right), left_rows, right_rows in zip(pairs, *kept, strict=True)
+        ]
+        left, right = (
+            placed(torch.cat(states), rows, length)
+            for states, rows, length in zip(states_of(self.encoder, rationales), kept, weights.shape[1:], strict=True)
+        )
+        return left, right

@@ -6,38 +6,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from whymatch.matching.aligner import Text, make_link
+from whymatch.matching.aligner import Aligner, Text, make_link
 from whymatch.matching.alignment import Link
-from whymatch.matching.costs import Cost, cosine_distance
-from whymatch.matching.model import Matcher
-from whymatch.matching.rarity import Rarity
-from whymatch.matching.refinement import Refinement
+from whymatch.matching.matcher import Matcher
 from whymatch.matching.rules import Rule, Transport
-from whymatch.text.document import document
-from whymatch.text.encoders.trainable import TrainableEncoder
 from whymatch.transport.constraints import Constraint
 
 
 class Ranker(Matcher):
     """A document ranks by what its links with the query are worth, and by nothing else.
 
-    Untrained with any encoder that learns; `whymatch.learning` trains it.
+    Works untrained with any aligner; `whymatch.learning` trains it.
     """
 
     kind = "ranker"
 
-    def __init__(
-        self,
-        encoder: TrainableEncoder,
-        rule: Rule | Constraint,
-        cost: Cost = cosine_distance,
-        *,
-        split: str = "sentence",
-        refinement: Refinement | None = None,
-        rarity: Rarity | None = None,
-    ) -> None:
-        rule = Transport(rule) if isinstance(rule, Constraint) else rule
-        super().__init__(encoder, rule, cost, split=split, refinement=refinement, rarity=rarity)
+    def __init__(self, aligner: Aligner, rule: Rule | Constraint) -> None:
+        super().__init__(aligner, rule)
         self.calibration: tuple[float, float] | None = None
 
     def rank(self, query: Text, documents: Sequence[Text], top_k: int | None = None) -> list[dict[str, Any]]:
@@ -50,35 +35,35 @@ class Ranker(Matcher):
         pairs = [(query, text) for text in documents]
         if isinstance(self.rule, Transport):
             alignments = self.aligner.align_many(pairs, self.rule.constraint, clip=True, links_only=True)
-            found = [(why.score, why.links) for why in alignments]
+            scored = [(why.score, why.links) for why in alignments]
         else:
-            found = self.attend(pairs)
-        order = sorted(range(len(documents)), key=lambda number: (-found[number][0], number))
+            scored = self._attend(pairs)
+        order = sorted(range(len(documents)), key=lambda number: (-scored[number][0], number))
         return [
             {
                 "corpus_id": number,
-                "score": found[number][0],
+                "score": scored[number][0],
                 "text": documents[number],
-                "links": found[number][1],
-                **({} if self.calibration is None else {"probability": self.probability(found[number][0])}),
+                "links": scored[number][1],
+                **({} if self.calibration is None else {"probability": self.probability(scored[number][0])}),
             }
             for number in order[:top_k]
         ]
 
-    def attend(self, pairs: Sequence[tuple[Text, Text]]) -> list[tuple[float, tuple[Link, ...]]]:
+    def _attend(self, pairs: Sequence[tuple[Text, Text]]) -> list[tuple[float, tuple[Link, ...]]]:
         """Scores by attention, which rest on every pair of spans, and the pairs that count as aligned."""
-        aligner, zero = self.aligner, self.rule.zero(self.cost.neutral)
-        split = [[document(text, aligner.split, separator=aligner.separator) for text in pair] for pair in pairs]
-        found = []
+        zero = self.rule.zero(self.aligner.cost.neutral)
+        texts = [(self.aligner.split(left), self.aligner.split(right)) for left, right in pairs]
+        scored = []
         with torch.no_grad():
-            for left, right in split:
+            for left, right in texts:
                 matched = self([(left, right)])
                 active = self.rule.active(matched.cost, matched.sizes)[0].nonzero().tolist()
                 cost, weights = matched.cost[0], matched.weights[0]
                 links = [make_link(left, right, i, j, float(cost[i, j]), float(weights[i, j]), zero) for i, j in active]
                 links.sort(key=lambda link: (-link.share, link.at))
-                found.append((matched.score.item(), tuple(links)))
-        return found
+                scored.append((matched.score.item(), tuple(links)))
+        return scored
 
     def calibrate(self, scores: Sequence[float], matches: Sequence[bool]) -> None:
         """Learns from validation pairs what a score means: a logistic curve, by maximum likelihood."""
@@ -86,7 +71,7 @@ class Ranker(Matcher):
             raise ValueError("Calibration needs scores of pairs that match and of pairs that do not.")
         if not torch.tensor(scores).isfinite().all():
             raise ValueError("Calibration needs scores that are numbers.")
-        slope, offset = logistic(torch.tensor(scores).double(), torch.tensor(matches).double())
+        slope, offset = _logistic(torch.tensor(scores).double(), torch.tensor(matches).double())
         if slope <= 0:
             raise ValueError(
                 "Pairs that match score no higher here than pairs that do not: there is nothing to calibrate."
@@ -105,7 +90,7 @@ class Ranker(Matcher):
         return self.probability(score) > 0.5
 
 
-def logistic(scores: Tensor, targets: Tensor, ridge: float = 1e-3) -> tuple[float, float]:
+def _logistic(scores: Tensor, targets: Tensor, ridge: float = 1e-3) -> tuple[float, float]:
     """Slope and offset of the logistic curve through 0/1 targets, by Newton's method, with a ridge on the slope."""
     centre, spread = scores.mean(), scores.std().clamp(min=1e-12)
     inputs = torch.stack([(scores - centre) / spread, torch.ones_like(scores)], dim=1)

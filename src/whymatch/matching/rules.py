@@ -1,21 +1,19 @@
 """How costs become weights of pairs: by transport, or by the paper's attention baselines."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from math import isfinite
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from whymatch.matching.attention import THRESHOLD, Attention, Normaliser, active, attention, entmax15, sparsemax
-from whymatch.transport.constraints import Constraint, check_constraint
+from whymatch.transport.constraints import Constraint, check_constraint, constraint_from_dict
 from whymatch.transport.entropic import Temperature, sinkhorn
 from whymatch.transport.exact import solve
-from whymatch.transport.unrolled import unrolled
 
-SWEEPS = 20  # iterations at each epsilon of the unrolled rule
 NORMALISERS: dict[str, Normaliser] = {"softmax": torch.softmax, "sparsemax": sparsemax, "entmax15": entmax15}
 
 
@@ -36,27 +34,21 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Transport:
-    """The optimal plan, k clipped where a text is short.
-
-    `smooth` gives it a derivative, `soft` makes it entropic. With `unrolled`, an epsilon, it is the paper's while it
-    learns: an entropic plan whose every iteration is differentiated (docs/gradients.md).
-    """
+    """The optimal plan, k clipped where a text is short; `smooth` gives it a derivative, `soft` makes it entropic."""
 
     constraint: Constraint
     smooth: Temperature | None = None
     soft: bool = False
-    unrolled: float | None = None
 
     def __post_init__(self) -> None:
         check_constraint(self.constraint)
-        object.__setattr__(self, "constraint", self.constraint.resolved(0.0))  # the paper's
 
     def weights(self, cost: Tensor, sizes: Tensor) -> Tensor:
         groups: dict[Constraint, list[int]] = defaultdict(list)
         for number, (n, m) in enumerate(sizes.tolist()):
-            fits = self.constraint.fitted(n, m)
-            if fits is not None:  # a text without spans has no links
-                groups[fits].append(number)
+            fitted = self.constraint.fitted(n, m)
+            if fitted is not None:  # a text without spans has no links
+                groups[fitted].append(number)
         if len(groups) == 1 and len(next(iter(groups.values()))) == len(cost):
             return self.plan(cost, next(iter(groups)), sizes)
         plan = torch.zeros_like(cost)
@@ -66,15 +58,9 @@ class Transport:
         return plan
 
     def plan(self, cost: Tensor, constraint: Constraint, sizes: Tensor) -> Tensor:
+        """The plans (batch, n, m) of problems that all admit the constraint."""
         if self.soft:
             return sinkhorn(cost, constraint, self.smooth or Temperature(), sizes=sizes).plan
-        if self.unrolled is not None and cost.requires_grad and torch.is_grad_enabled():
-            plan = torch.zeros_like(cost)
-            for n, m in sorted({(n, m) for n, m in sizes.tolist()}):
-                rows = (sizes == torch.tensor([n, m])).all(dim=1).nonzero().flatten().to(cost.device)
-                some = unrolled(cost[rows, :n, :m], constraint, self.unrolled, iterations=SWEEPS)
-                plan = plan.index_copy(0, rows, pad(some, (0, cost.shape[2] - m, 0, cost.shape[1] - n)))
-            return plan
         return solve(cost, constraint, sizes=sizes, smooth=self.smooth, strict=False).plan
 
     def active(self, cost: Tensor, sizes: Tensor) -> Tensor:
@@ -88,10 +74,14 @@ class Transport:
         soft = Transport(self.constraint, self.smooth, soft=True).weights(cost, sizes)
         return chances(soft, sizes, self.constraint)
 
+    def to_dict(self) -> dict[str, Any]:
+        smooth = asdict(self.smooth) if self.smooth else None
+        return {"kind": "transport", "constraint": self.constraint.to_dict(), "smooth": smooth, "soft": self.soft}
+
 
 @dataclass(frozen=True)
 class Attend:
-    """Attention in both directions, half of the weight each; only what is active, if told.
+    """Attention in both directions, half of the weight each; of active pairs alone with `active_only`.
 
     A pair is active where the attention in a direction exceeds `threshold` / (n·m).
     """
@@ -113,13 +103,15 @@ class Attend:
         return attention(cost, temperature=self.temperature, normaliser=NORMALISERS[self.normaliser], sizes=sizes)
 
     def active(self, cost: Tensor, sizes: Tensor) -> Tensor:
-        one, other = (active(some, sizes=sizes, threshold=self.threshold) for some in self.both(cost, sizes))
-        return one | other
+        to_right, to_left = (
+            active(direction, sizes=sizes, threshold=self.threshold) for direction in self.both(cost, sizes)
+        )
+        return to_right | to_left
 
     def weights(self, cost: Tensor, sizes: Tensor) -> Tensor:
-        found = self.both(cost, sizes)
+        both = self.both(cost, sizes)
         n, m = (sizes.to(cost).clamp(min=1)[:, side, None, None] for side in (0, 1))
-        weights = found.to_right / (2 * n) + found.to_left / (2 * m)
+        weights = both.to_right / (2 * n) + both.to_left / (2 * m)
         if not self.active_only:
             return weights
         return weights * self.active(cost, sizes)
@@ -129,9 +121,20 @@ class Attend:
 
     def selection(self, cost: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
         """The attention that a span gets, as a multiple of what all would get if they got the same."""
-        found = self.both(cost, sizes)
+        both = self.both(cost, sizes)
         n, m = (sizes.to(cost).clamp(min=1)[:, side, None] for side in (0, 1))
-        return found.to_left.sum(dim=2) * n / m, found.to_right.sum(dim=1) * m / n
+        return both.to_left.sum(dim=2) * n / m, both.to_right.sum(dim=1) * m / n
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": "attend", **asdict(self)}
+
+
+def rule_from_dict(values: Mapping[str, Any]) -> Transport | Attend:
+    """The rule that `to_dict` described."""
+    if values["kind"] == "attend":
+        return Attend(values["temperature"], values["normaliser"], values["active_only"], values["threshold"])
+    smooth = Temperature(**values["smooth"]) if values["smooth"] else None
+    return Transport(constraint_from_dict(values["constraint"]), smooth, values["soft"])
 
 
 def chances(plan: Tensor, sizes: Tensor, constraint: Constraint) -> tuple[Tensor, Tensor]:
@@ -141,8 +144,11 @@ def chances(plan: Tensor, sizes: Tensor, constraint: Constraint) -> tuple[Tensor
     """
     most = []
     for n, m in sizes.tolist():
-        fits = constraint.fitted(n, m)
-        mass = None if fits is None else fits.mass(n, m)
-        most.append([1.0, 1.0] if fits is None or mass is None else [mass * links for links in fits.per_span(n, m)])
+        fitted = constraint.fitted(n, m)
+        mass = None if fitted is None else fitted.mass(n, m)
+        if fitted is None or mass is None:
+            most.append([1.0, 1.0])
+        else:
+            most.append([float(mass) * links for links in fitted.per_span(n, m)])
     left, right = plan.new_tensor(most)[:, :, None].unbind(dim=1)
     return (plan.sum(dim=2) / left).clamp(0, 1), (plan.sum(dim=1) / right).clamp(0, 1)

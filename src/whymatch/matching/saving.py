@@ -18,15 +18,15 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from whymatch.cost import Cost, WordCounts
 from whymatch.files import file_digest, inside, read_json, whole_file, write_whole
+from whymatch.matching.aligner import Aligner
 from whymatch.matching.classifier import Classifier
-from whymatch.matching.costs import COSTS, blended
-from whymatch.matching.descriptions import build_encoder, build_rule, describe_encoder, describe_reader, describe_rule
-from whymatch.matching.model import Matcher
+from whymatch.matching.descriptions import build_encoder, describe_encoder
+from whymatch.matching.head import LinkReader
+from whymatch.matching.matcher import Matcher
 from whymatch.matching.ranker import Ranker
-from whymatch.matching.rarity import Rarity
-from whymatch.matching.reader import Reader
-from whymatch.matching.refinement import Refinement
+from whymatch.matching.rules import Attend, Transport, rule_from_dict
 from whymatch.text.encoders import Encoder
 from whymatch.text.encoders.context import InContext, WordEncoder
 from whymatch.text.encoders.folders import member, model_files
@@ -34,11 +34,10 @@ from whymatch.text.encoders.modules import sentence_files
 from whymatch.text.encoders.recurrent import RecurrentEncoder
 from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
 from whymatch.text.encoders.trainable import Projected
-from whymatch.text.spans import splitter
 from whymatch.text.vectors import WordVectors
 
-FORMAT = 6
-CONFIG, WEIGHTS, COUNTS, VOCABULARY = "config.json", "model.safetensors", "rarity.json", "vocabulary.json"
+FORMAT = 7
+CONFIG, WEIGHTS, COUNTS, VOCABULARY = "config.json", "model.safetensors", "words.json", "vocabulary.json"
 OF_MODEL = {"encoder": "encoder.model.", "reader": "reader.encoder.model."}
 """The folders of encoders, and how the names of weights begin that stand in the folder of a fine-tuned one."""
 DRAFT = ".whymatch-draft-"
@@ -72,7 +71,7 @@ def save_pretrained(model: Matcher, folder: str | Path) -> None:
 def _write(model: Matcher, folder: Path) -> dict[str, Any]:
     """Writes all files but config.json, and returns what that is to hold."""
     config = _describe(model)
-    encoders: dict[str, Any] = {"encoder": model.encoder}
+    encoders: dict[str, Encoder] = {"encoder": model.aligner.encoder}
     if isinstance(model, Classifier) and model.reader is not None:
         encoders["reader"] = model.reader.encoder
     for name, encoder in encoders.items():
@@ -81,8 +80,8 @@ def _write(model: Matcher, folder: Path) -> dict[str, Any]:
     elsewhere = tuple(OF_MODEL[name] for name in tuned)
     tensors = {name: tensor for name, tensor in model.state_dict().items() if not name.startswith(elsewhere)}
     tensors |= _write_vectors(encoders.values(), folder)
-    if model.rarity is not None:
-        _write_json(folder / COUNTS, {"texts": model.rarity.texts, "words": model.rarity.counts})
+    if (counts := model.aligner.cost.word_counts) is not None:
+        _write_json(folder / COUNTS, {"texts": counts.texts, "words": counts.counts})
     save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, folder / WEIGHTS)
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     config["files"] = {name: file_digest(folder / name) for name in names}
@@ -91,32 +90,44 @@ def _write(model: Matcher, folder: Path) -> dict[str, Any]:
 
 def _describe(model: Matcher) -> dict[str, Any]:
     """What config.json says of a model."""
-    mixes = model.cost.mixes
-    cost = next((name for name, known in COSTS.items() if blended(known, *mixes) == model.cost), None)
-    if cost is None:
-        raise ValueError(f"{model.cost.name} is a cost of your own: it cannot be written to a file.")
+    aligner = model.aligner
+    if not isinstance(aligner.spans, str):
+        raise ValueError("A model that cuts texts by a function of your own cannot be written: use spans by name.")
+    cost = aligner.cost.to_list()
+    try:
+        known = Cost.from_list(json.loads(json.dumps(cost)), aligner.cost.word_counts) == aligner.cost
+    except (ValueError, TypeError):
+        known = False
+    if not known:
+        raise ValueError(f"{aligner.cost} is a cost of your own: it cannot be written to a file.")
+    rule = model.rule
+    if not isinstance(rule, Transport | Attend):
+        raise ValueError(f"{rule} is a rule of your own: it cannot be written to a file.")
     config: dict[str, Any] = {
         "format": FORMAT,
         "kind": model.kind,
-        "split": model.split,
+        "spans": aligner.spans,
         "cost": cost,
-        "mixes": mixes,
-        "refine": model.refinement.hidden if model.refinement else 0,
-        "novelty": model.refinement.novelty if model.refinement else 0.0,
-        "nearest": model.refinement.nearest if model.refinement else 0,
-        "rarity": [model.rarity.weight, model.rarity.shared] if model.rarity else None,
-        "rule": describe_rule(model.rule),
-        "encoder": describe_encoder(model.encoder),
+        "rule": rule.to_dict(),
+        "encoder": describe_encoder(aligner.encoder),
         "contextual": model.contextual,
     }
     if isinstance(model, Classifier):
         config |= {"labels": model.labels, "hidden": model.head.of_left.out_features, "thresholds": model.thresholds}
-        config["reader"] = describe_reader(model.reader) if model.reader else None
+        config["reader"] = _describe_reader(model.reader) if model.reader else None
     elif isinstance(model, Ranker):
         config["calibration"] = model.calibration
     else:
         raise ValueError(f"A ranker or a classifier can be written, got a {model.kind}.")
     return config
+
+
+def _describe_reader(reader: LinkReader) -> dict[str, Any]:
+    """What it takes to build a reader again, all of which is written."""
+    values = describe_encoder(reader.encoder)
+    if values.get("base", values)["kind"] == "given":
+        raise ValueError(f"The reader's encoder, {reader.encoder.name}, is one of your own: it cannot be written.")
+    return {**values, "alone": reader.alone}
 
 
 def _write_encoder(encoder: Any, folder: Path) -> None:
@@ -133,10 +144,10 @@ def _write_encoder(encoder: Any, folder: Path) -> None:
 
 def _write_vectors(encoders: Iterable[Any], folder: Path) -> dict[str, Tensor]:
     """The word vectors of recurrent encoders, which share them; the words have a file of their own."""
-    found = {id(encoder.vectors): encoder.vectors for encoder in encoders if isinstance(encoder, RecurrentEncoder)}
-    if len(found) > 1:
+    distinct = {id(encoder.vectors): encoder.vectors for encoder in encoders if isinstance(encoder, RecurrentEncoder)}
+    if len(distinct) > 1:
         raise ValueError("Encoder and reader have word vectors of their own: only one set can be written.")
-    for vectors in found.values():
+    for vectors in distinct.values():
         _write_json(folder / VOCABULARY, vectors.words)
         return {"vectors": torch.from_numpy(vectors.vectors)}
     return {}
@@ -192,25 +203,23 @@ def _read(folder: Path, encoder: Encoder | None) -> Ranker | Classifier:
     _check_files(folder, config["files"])
     tensors = load_file(folder / WEIGHTS)
     vectors = _read_vectors(folder, config, tensors)
-    learner = build_encoder(folder / "encoder", config["encoder"], vectors, encoder)
-    rule, cost = build_rule(config["rule"]), blended(COSTS[config["cost"]], *config["mixes"])
-    parts: dict[str, Any] = {"split": config["split"]}
-    if config["refine"] or config["novelty"]:
-        parts["refinement"] = Refinement(config["refine"], config["novelty"], config["nearest"])
-    if config["rarity"]:
+    counts = None
+    if COUNTS in config["files"]:
         counted = json.loads((folder / COUNTS).read_text(encoding="utf-8"))
-        parts["rarity"] = Rarity(counted["words"], counted["texts"], *config["rarity"])
-    splitter(config["split"])  # there is one of that name
+        counts = WordCounts(counted["words"], counted["texts"])
+    built = build_encoder(folder / "encoder", config["encoder"], vectors, encoder)
+    aligner = Aligner(config["spans"], built, Cost.from_list(config["cost"], counts))
+    rule = rule_from_dict(config["rule"])
     model: Ranker | Classifier
     if config["kind"] == "classifier":
-        labels, hidden = config["labels"], config["hidden"]
+        reader = None
         if config["reader"]:
             second = build_encoder(folder / "reader", config["reader"], vectors, None)
-            parts["reader"] = Reader(second, alone=config["reader"]["alone"])
-        model = Classifier(learner, rule, labels, cost, **parts, hidden=hidden)
+            reader = LinkReader(second, alone=config["reader"]["alone"])
+        model = Classifier(aligner, rule, config["labels"], reader=reader, hidden=config["hidden"])
         model.thresholds = {side: float(value) for side, value in config["thresholds"].items()}
     else:
-        model = Ranker(learner, rule, cost, **parts)
+        model = Ranker(aligner, rule)
         model.calibration = tuple(config["calibration"]) if config["calibration"] else None
     own = (*OF_MODEL.values(),)
     tensors |= {name: tensor for name, tensor in model.state_dict().items() if name.startswith(own)}
@@ -239,8 +248,8 @@ def _check_files(folder: Path, digests: Mapping[str, str]) -> None:
         path = member(folder, name)
         if not path.is_file():
             raise ValueError(f"{name} is missing. {AGAIN}.")
-        if (found := file_digest(path)) != digest:
-            raise ValueError(f"{name} is not what was written: its SHA-256 is {found}, and not {digest}. {AGAIN}.")
+        if (actual := file_digest(path)) != digest:
+            raise ValueError(f"{name} is not what was written: its SHA-256 is {actual}, and not {digest}. {AGAIN}.")
     present = {path for name in OF_MODEL for path in (folder / name).rglob("*") if not path.is_dir()}
     if unknown := {path.relative_to(folder).as_posix() for path in present} - digests.keys():
         raise ValueError(f"{min(unknown)} is not one of its files. Delete it, or save the model into a new folder.")

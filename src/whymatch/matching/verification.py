@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from whymatch.transport.exact import solve
 
 if TYPE_CHECKING:
@@ -57,19 +59,14 @@ def verify(alignment: "Alignment", aligner: "Aligner") -> Verification:
     (cost,) = aligner.costs([(left, right)])
     # Where both rationales are equally long, the left text counts as the shorter: keep the part that each text had.
     turned = len(alignment.left) > len(alignment.right)
-    plan = solve(cost.mT if turned else cost, alignment.constraint).plan
-    plan = plan.mT if turned else plan
-    again = {(kept[0][i], kept[1][j]) for i, j in plan.nonzero().tolist()}
+    plan = solve(np.ascontiguousarray(cost.T) if turned else cost, alignment.constraint).plan
+    plan = plan.T if turned else plan
+    again = {(kept[0][i], kept[1][j]) for i, j in np.argwhere(plan).tolist()}
     heaviest = float(plan.max())
-    rescale = alignment.links[0].mass / heaviest if heaviest and uniform(alignment) else 1.0
+    rescale = alignment.links[0].mass / heaviest if heaviest and not alignment.constraint.takes_masses else 1.0
     on_rationale = float((plan * (alignment.zero - cost)).sum()) * rescale
     rounding = ROUNDING * max(1.0, abs(alignment.zero), *(abs(link.cost) for link in alignment.links))
     score_holds = abs(on_rationale - alignment.score) <= rounding
     lost = tuple(link.at for link in alignment.links if link.at not in again)
     tie = score_holds and alignment.certificate.margin is not None and alignment.certificate.margin <= rounding
     return Verification(not lost or tie, score_holds, alignment.score, on_rationale, lost, alignment.contextual)
-
-
-def uniform(alignment: "Alignment") -> bool:
-    """Whether all links weigh the same, by their constraint."""
-    return hasattr(alignment.constraint, "mass")

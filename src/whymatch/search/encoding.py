@@ -8,12 +8,11 @@ import numpy as np
 
 from whymatch import __version__
 from whymatch.matching.aligner import Aligner, Text
-from whymatch.matching.encoding import each_alone
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
 from whymatch.search.entries import Entry, make_entry, pooled
 from whymatch.text.document import Document, document
-from whymatch.text.encoders import reads_pairs
+from whymatch.text.encoders import each_alone, reads_pairs
 from whymatch.text.spans import SPLITTERS, is_blank
 from whymatch.transport.constraints import Constraint
 
@@ -79,7 +78,7 @@ def split_text(aligner: Aligner, text: Text) -> Document:
     Raises:
         ValueError: if there is none.
     """
-    split = document(text, aligner.split, limit=aligner.limit, separator=aligner.separator)
+    split = aligner.split(text)
     if not len(split) or is_blank(split.text):
         raise ValueError("The text is empty.")
     return split
@@ -122,16 +121,16 @@ class Identity:
                 f"{encoder.name} reads both texts together, so that a document has no vectors of its own to keep. "
                 "Use an encoder that reads each text alone."
             )
-        name = next((name for name, known in SPLITTERS.items() if known is aligner.split), None)
+        name = next((name for name, known in SPLITTERS.items() if known is aligner.splitter), None)
         try:
-            vector = pooled(encode_text(aligner, document(_PROBE, aligner.split)))
+            vector = pooled(encode_text(aligner, document(_PROBE, aligner.splitter)))
             probe = tuple(round(value, 5) for value in vector.tolist())
         except ValueError:
             probe = None
         dimensions = getattr(encoder, "size", None) or len(probe or ())
         if not dimensions:
             raise ValueError(f"{encoder.name} does not tell how long its vectors are: give it a size.")
-        return cls(name or str(getattr(aligner.split, "__name__", "own")), encoder.name, int(dimensions), probe)
+        return cls(name or str(getattr(aligner.splitter, "__name__", "own")), encoder.name, int(dimensions), probe)
 
     @classmethod
     def from_json(cls, data: bytes | None, folder: object) -> "Identity":

@@ -5,11 +5,10 @@ from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
-import torch
 
+from whymatch.cost import Cosine, Cost, WholeText
 from whymatch.matching.aligner import Aligner, Text
 from whymatch.matching.alignment import Alignment
-from whymatch.matching.costs import blended, cosine_distance
 from whymatch.matching.ranker import Ranker
 from whymatch.search.encoding import Identity, aligner_of, constraint_of, encode_text, make_entries, split_text
 from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, table_schema, to_arrow
@@ -173,11 +172,11 @@ class Index:
 
     def encoded(self, text: Document) -> Encoded:
         """A text with its vectors."""
-        return Encoded(text, torch.from_numpy(encode_text(self.aligner, text)))
+        return Encoded(text, encode_text(self.aligner, text))
 
     def candidates(self, query: Encoded, number: int) -> list[Candidate]:
         """The documents that are worth aligning with a text."""
-        return self.store.candidates(query.document.text, query.vectors.numpy(), number)
+        return self.store.candidates(query.document.text, query.vectors, number)
 
     def ranked(
         self, query: Encoded, candidates: Sequence[Candidate], top_k: int, constraint: Constraint | None
@@ -188,12 +187,11 @@ class Index:
         """
         ranker = self.matcher if isinstance(self.matcher, Ranker) else None
         constraint = (constraint or constraint_of(self.matcher) or DEFAULT_CONSTRAINT).resolved(self.aligner.below)
-        with torch.no_grad():
-            entries = [candidate.entry for candidate in candidates]
-            values = scores(self.aligner, query, entries, constraint, ranking=ranker is None)
-            order = sorted(range(len(entries)), key=lambda number: (-values[number], number))[:top_k]
-            best = [candidates[number] for number in order if values[number] != float("-inf")]
-            aligned = alignments(self.aligner, [(query, encoded(candidate.entry)) for candidate in best], constraint)
+        entries = [candidate.entry for candidate in candidates]
+        values = scores(self.aligner, query, entries, constraint, ranking=ranker is None)
+        order = sorted(range(len(entries)), key=lambda number: (-values[number], number))[:top_k]
+        best = [candidates[number] for number in order if values[number] != float("-inf")]
+        aligned = alignments(self.aligner, [(query, encoded(candidate.entry)) for candidate in best], constraint)
         if ranker is None:
             aligned = [reweighed(each, comparable(constraint, len(each.left), len(each.right))) for each in aligned]
         calibrated = ranker is not None and ranker.calibration is not None
@@ -222,4 +220,4 @@ def untrained_aligner() -> Aligner:
 
     The vectors that are kept are the same. Links then depend on the text around them; with `Aligner()` they do not.
     """
-    return Aligner(cost=blended(cosine_distance, whole=_WHOLE_TEXT))
+    return Aligner(cost=Cost(Cosine(), WholeText(_WHOLE_TEXT)))

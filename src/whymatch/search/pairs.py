@@ -154,11 +154,9 @@ def _record(file: str, row: PairRow, outcome: Alignment | ValueError | None) -> 
 def fingerprint(matcher: Aligner | Ranker) -> str:
     """A hash that differs between matchers whose scores may differ, such as two trainings of one."""
     aligner = aligner_of(matcher)
-    parts = [str(Identity.of(aligner)), aligner.cost.name, aligner.order]
-    if aligner.refinement is not None:
-        parts += ["refined", aligner.refinement.novelty, aligner.refinement.nearest]
-    if (rarity := aligner.rarity) is not None:
-        parts += ["rarity", rarity.weight, rarity.shared, rarity.texts, sorted(rarity.counts.items())]
+    parts: list[object] = [str(Identity.of(aligner)), aligner.cost.to_list()]
+    if (counts := aligner.cost.word_counts) is not None:
+        parts += [counts.texts, sorted(counts.counts.items())]
     digest = hashlib.blake2b(repr(parts).encode(), digest_size=16)
     for name, tensor in sorted(matcher.state_dict().items()) if isinstance(matcher, Ranker) else ():
         digest.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())

@@ -1,28 +1,16 @@
 """Exact alignment of one text with many documents, from the vectors that are stored with them."""
 
-from collections import defaultdict
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
-from whymatch.matching.aligner import MOST_PAIRS, Aligner, batches
+from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
-from whymatch.matching.costs import Cost
 from whymatch.search.entries import Entry
 from whymatch.text.document import Document
-from whymatch.text.spans import Span
-from whymatch.transport.batch import pad
 from whymatch.transport.constraints import MANY, Constraint
-from whymatch.transport.exact import solve
-from whymatch.transport.solution import Status
-
-AT_ONCE = 32  # documents that are compared together
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,18 +18,7 @@ class Encoded:
     """A text with the vectors of its spans."""
 
     document: Document
-    vectors: Tensor
-
-
-class Stored:
-    """Gives the vectors that texts have already."""
-
-    def __init__(self, like: Aligner, texts: Sequence[Encoded]) -> None:
-        self.name, self.contextual = like.encoder.name, like.encoder.contextual
-        self.known = {(text.document.text, text.document.spans): text.vectors for text in texts}
-
-    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
-        return [self.known[text, tuple(some)].numpy() for text, some in zip(texts, spans, strict=True)]
+    vectors: np.ndarray
 
 
 def comparable(constraint: Constraint, query: int, document: int) -> float:
@@ -63,68 +40,28 @@ def scores(
 
     `ranking` makes the scores of documents of different lengths comparable.
     """
-    groups: dict[Constraint, list[int]] = defaultdict(list)
-    found = [-inf] * len(entries)
-    for number, some in enumerate(entries):
-        fits = constraint.fitted(len(query.document), len(some.spans))
-        if fits is not None and len(query.document) * len(some.spans) <= MOST_PAIRS:
-            groups[fits].append(number)
-    costs = compared(aligner, query, entries)
-    for fits, numbers in groups.items():
-        zero = 0.0 if fits.thresholded else aligner.cost.neutral  # the objective of UpTo counts from below
-        for some_numbers in batches(numbers, [tuple(costs[number].shape) for number in numbers]):
-            padded, sizes = pad([costs[number] for number in some_numbers])
-            solution = solve(padded, fits, sizes=sizes, strict=False)
-            for number, cost, status in zip(
-                some_numbers, solution.cost.tolist(), solution.status.tolist(), strict=True
-            ):
-                found[number] = zero - cost + 0.0 if status == Status.OK else -inf
+    texts = [(query.document, entry.document) for entry in entries]
+    vectors = [(query.vectors, entry.vectors) for entry in entries]
+    solved = aligner.solve(texts, vectors, constraint, clip=True)
+    found = [-inf if isinstance(one, ValueError) or 0 in one.cost.shape else one.score for one in solved]
     if not ranking:
         return found
     factors = [comparable(constraint, len(query.document), len(some.spans)) for some in entries]
     return [value * factor for value, factor in zip(found, factors, strict=True)]
 
 
-def compared(aligner: Aligner, query: Encoded, entries: Sequence[Entry]) -> list[Tensor]:
-    """The costs of a text with each entry: one product, where a pair of spans costs what it costs by itself."""
-    vectors = [torch.from_numpy(some.vectors) for some in entries]
-    if aligner.cost.unpadded or aligner.order or aligner.adjusted:
-        return [
-            aligner.compare((query.document, some.document), query.vectors, own)
-            for some, own in zip(entries, vectors, strict=True)
-        ]
-    if aligner.cost.of_all:
-        return padded_costs(aligner.cost, query.vectors.double(), vectors)
-    if not entries:
-        return []
-    together = aligner.cost(query.vectors.double(), torch.cat(vectors).double())
-    return [*torch.split(together, [len(own) for own in vectors], dim=1)]
-
-
-def padded_costs(cost: Cost, query: Tensor, vectors: Sequence[Tensor]) -> list[Tensor]:
-    """The costs of a text with many others, those of similar length in one product."""
-    order = sorted(range(len(vectors)), key=lambda number: len(vectors[number]))
-    found: dict[int, Tensor] = {}
-    for start in range(0, len(order), AT_ONCE):
-        numbers = order[start : start + AT_ONCE]
-        together = cost(query[None], pad_sequence([vectors[number].double() for number in numbers], batch_first=True))
-        found |= {number: own[:, : len(vectors[number])] for number, own in zip(numbers, together, strict=True)}
-    return [found[number] for number in range(len(vectors))]
-
-
 def encoded(entry: Entry) -> Encoded:
     """An entry's text with its vectors."""
-    return Encoded(entry.document, torch.from_numpy(entry.vectors))
+    return Encoded(entry.document, entry.vectors)
 
 
 def alignments(
     aligner: Aligner, pairs: Sequence[tuple[Encoded, Encoded]], constraint: Constraint | None
 ) -> list[Alignment]:
     """The alignments of pairs of texts, as the aligner gives them, from vectors that are there."""
-    known = copy(aligner)
-    known.encoder = Stored(aligner, [text for pair in pairs for text in pair])
-    found = known.align_many([(left.document, right.document) for left, right in pairs], constraint, clip=True)
-    return [replace(why, aligner=aligner) for why in found]
+    texts = [(left.document, right.document) for left, right in pairs]
+    vectors = [(left.vectors, right.vectors) for left, right in pairs]
+    return aligner.align_vectors(texts, vectors, constraint, clip=True)
 
 
 def reweighed(why: Alignment, factor: float) -> Alignment:

@@ -77,7 +77,7 @@ class Models:
 
     def split(self, text: object, aligner: Aligner) -> Document:
         """A text with its spans. Raises ValueError if it has none, or more than this server takes."""
-        split = document(text, aligner.split, limit=10**9, separator=aligner.separator)
+        split = document(text, aligner.splitter, limit=10**9, separator=aligner.separator)
         if not split.spans:
             raise ValueError("A text is empty: there is nothing to align.")
         if len(split) > (most := self.limits.spans):
@@ -118,7 +118,7 @@ def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
         aligners["word"] = Aligner("word", limit=limits.spans)
     else:
         ranker.eval()
-        aligners = {ranker.split: ranker.aligner}
+        aligners = {str(ranker.aligner.spans): ranker.aligner}
     models = Models(aligners, ranker, {} if index is None else _open(index, ranker), limits)
     first = models.aligner(None)
     texts = "One text.\nAnother line.", "Two texts.\nAnd lines."

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whymatch.show.html import asset, blocks, columns, embedded, policy, started, template
+from whymatch.show.html import SIDES, asset, blocks, columns, embedded, policy, started, template
 
-SIDES = ("left", "right")
-WIDTH, HEIGHT, EDGE = 100, 64, 6  # of the small picture of a rule
+_WIDTH, _HEIGHT, _EDGE = 100, 64, 6  # of the small picture of a rule
 
 
 def page(groups: Sequence[Mapping[str, Any]], title: str, about: str) -> str:
@@ -23,7 +22,7 @@ def page(groups: Sequence[Mapping[str, Any]], title: str, about: str) -> str:
     for group in groups:
         examples = []
         for example in group["examples"]:
-            examples.append(prepared(example, len(data)))
+            examples.append(_prepared(example, len(data)))
             rules = [{"words": rule["words"], "links": rule["links"]} for rule in example["rules"]]
             data.append({"number": len(data), "chosen": example["chosen"], "rules": rules})
         ready.append({**group, "examples": examples})
@@ -39,8 +38,8 @@ def page(groups: Sequence[Mapping[str, Any]], title: str, about: str) -> str:
     )
 
 
-def prepared(example: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """An example with what the template needs: columns as the chosen rule has them, and a small picture a rule."""
+def _prepared(example: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """An example with what the template needs: columns as the chosen rule has them, and a small picture per rule."""
     links = [{"at": link[:2]} for link in example["rules"][example["chosen"]]["links"]]
     sides = columns({**example, "links": links})
     for side in sides:
@@ -48,17 +47,19 @@ def prepared(example: Mapping[str, Any], number: int) -> dict[str, Any]:
         for part in side["parts"]:
             if part.get("number") in marked:
                 part["marked"] = True
-    sizes = [len(example[side]["spans"]) for side in ("left", "right")]
-    rules = [{**rule, **small(rule["links"], sizes), "pairs": sizes[0] * sizes[1]} for rule in example["rules"]]
+    sizes = [len(example[side]["spans"]) for side in SIDES]
+    rules = [
+        {**rule, **_small_picture(rule["links"], sizes), "pairs": sizes[0] * sizes[1]} for rule in example["rules"]
+    ]
     return {**example, "number": number, "rules": rules, "columns": sides, "blocks": blocks(example)}
 
 
-def small(links: Sequence[Sequence[float]], sizes: Sequence[int]) -> dict[str, Any]:
+def _small_picture(links: Sequence[Sequence[float]], sizes: Sequence[int]) -> dict[str, Any]:
     """A dot for each span, left and right, and a line for each link."""
 
     def at(side: int, span: float) -> tuple[float, float]:
-        room = HEIGHT - 2 * EDGE
-        return (EDGE, WIDTH - EDGE)[side], round(EDGE + room * (span + 0.5) / sizes[side], 1)
+        height = _HEIGHT - 2 * _EDGE
+        return (_EDGE, _WIDTH - _EDGE)[side], round(_EDGE + height * (span + 0.5) / sizes[side], 1)
 
     dots = [at(side, span) for side in (0, 1) for span in range(sizes[side])]
     return {"dots": dots, "lines": [(*at(0, i), *at(1, j)) for i, j, *_ in links]}

@@ -1,4 +1,4 @@
-"""An alignment as one web page that needs nothing else.
+"""An alignment, or the report of a study, as one web page that needs nothing else.
 
 Text is escaped where it is written (Jinja's autoescape in the page, `textContent` in the script), data travel as JSON
 without "<", and the page's policy allows its one style sheet and its one script, by hash, and nothing from outside.
@@ -7,7 +7,7 @@ without "<", and the page's policy allows its one style sheet and its one script
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -17,8 +17,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from whymatch.show.words import IN_CONTEXT, in_words, number
 
-TEMPLATES = Path(__file__).parent / "templates"
-BLOCK = 24  # mean characters of a span, from which each span gets a line of its own
+SIDES = ("left", "right")
+_TEMPLATES = Path(__file__).parent / "templates"
+_MIN_BLOCK = 24  # mean characters of a span, from which each span gets a line of its own
+_BAR_WIDTH, _MIN_LABELLED = 600, 40  # of a bar, and of a part of it that has room for a number
+_QUESTIONS = {
+    "redundancy": ("Redundancy", "2: each link says something of its own."),
+    "relevance": ("Relevance", "2: all linked pieces belong together and explain the match."),
+    "overall": ("Overall quality", "2: the links convince."),
+    "links": ("Single links", "Rejected, accepted."),
+}
 
 
 def page(picture: Mapping[str, Any], title: str = "Why do these texts match?") -> str:
@@ -34,13 +42,46 @@ def page(picture: Mapping[str, Any], title: str = "Why do these texts match?") -
         views=views(picture),
         columns=columns(picture),
         blocks=blocks(picture),
-        data=embedded({"views": views(picture), "words": [inside(words) for words in picture.get("words", [])]}),
+        data=embedded({"views": views(picture), "words": [_word_links(words) for words in picture.get("words", [])]}),
     )
 
 
+def report_page(report: Mapping[str, Any]) -> str:
+    """The page of the dictionary of a study's report."""
+    style = asset("picture.css") + asset("ratings.css")
+    questions = []
+    for name, agreement in report["agreement"].items():
+        judged = [model["links"] if name == "links" else model["ratings"][name] for model in report["models"]]
+        rows = [
+            {"model": model, "answers": answers, "parts": _bar_parts(answers["counts"])}
+            for model, answers in zip(report["models"], judged, strict=True)
+        ]
+        title, means = _QUESTIONS[name]
+        kind = "verdict" if name == "links" else "rating"
+        questions.append({"name": title, "means": means, "kind": kind, "agreement": agreement, "rows": rows})
+    return template("ratings.html").render(
+        policy=policy(style, ""), style=style, report=report, questions=questions, width=_BAR_WIDTH
+    )
+
+
+def _bar_parts(counts: Sequence[int]) -> list[dict[str, Any]]:
+    """Where each part of a bar begins, how wide it is, and its label.
+
+    >>> [(part["x"], part["width"], part["label"]) for part in _bar_parts([1, 0, 3])]
+    [(0.0, 150.0, '25%'), (150.0, 0.0, ''), (150.0, 450.0, '75%')]
+    """
+    parts, x, total = [], 0.0, max(1, sum(counts))
+    for value, count in enumerate(counts):
+        width = _BAR_WIDTH * count / total
+        label = f"{100 * count / total:.0f}%" if width >= _MIN_LABELLED else ""
+        parts.append({"value": value, "x": x, "width": width, "middle": x + width / 2, "label": label, "number": count})
+        x += width
+    return parts
+
+
 def frame(picture: Mapping[str, Any]) -> str:
-    """The page in a frame of its own, for notebooks."""
-    sides = [picture[side] for side in ("left", "right")]
+    """The page of an alignment in a frame of its own, for notebooks."""
+    sides = [picture[side] for side in SIDES]
     tall = 40 * max(len(side["spans"]) for side in sides)
     flat = 24 * (sum(len(side["text"]) for side in sides) // 80)
     height = min(900, 380 + (tall if blocks(picture) else flat) + 36 * len(picture["links"]))
@@ -53,25 +94,23 @@ def frame(picture: Mapping[str, Any]) -> str:
 def views(picture: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The links as asked for, and those of exactly k for every k of the path: left, right, cost and share."""
     asked = [[*link["at"], link["cost"], link["share"]] for link in picture["links"]]
-    zero = f"{picture['constraint'].get('below', picture['neutral']):g}"
-    certificate = picture["certificate"]["in_words"]
-    found = [
-        {"name": in_words(picture), "score": picture["score"], "zero": zero, "links": asked, "certificate": certificate}
-    ]
+    zero = f"{picture['zero']:g}"
+    name, proof = in_words(picture), picture["certificate"]["in_words"]
+    shown = [{"name": name, "score": picture["score"], "zero": zero, "links": asked, "certificate": proof}]
     for step in picture["path"]:
         links = [[i, j, cost, (picture["neutral"] - cost) / step["k"]] for i, j, cost in step["links"]]
         name = "exactly 1 link" if step["k"] == 1 else f"exactly {step['k']} links"
         links.sort(key=lambda link: -link[3])
         proof = f"Optimal: nothing scores higher with {name}."
         zero = f"{picture['neutral']:g}"
-        found.append({"name": name, "score": step["score"], "zero": zero, "links": links, "certificate": proof})
-    return found
+        shown.append({"name": name, "score": step["score"], "zero": zero, "links": links, "certificate": proof})
+    return shown
 
 
 def columns(picture: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Each text as spans and what stands between them, with the numbers of the links that a span is in."""
-    found = []
-    for side, name in enumerate(("left", "right")):
+    sides = []
+    for side, name in enumerate(SIDES):
         text, spans = picture[name]["text"], picture[name]["spans"]
         badges: dict[int, list[int]] = {}
         for rank, link in enumerate(picture["links"], start=1):
@@ -82,19 +121,19 @@ def columns(picture: Mapping[str, Any]) -> list[dict[str, Any]]:
             parts.append({"number": place, "text": text[start:stop], "badges": badges.get(place, [])})
             end = stop
         parts.append({"between": text[end:]})
-        found.append({"side": name, "parts": parts})
-    return found
+        sides.append({"side": name, "parts": parts})
+    return sides
 
 
 def blocks(picture: Mapping[str, Any]) -> bool:
     """Whether spans are long enough for a line each, and the texts for a column each."""
-    lengths = [stop - start for side in ("left", "right") for start, stop in picture[side]["spans"]]
-    return sum(lengths) >= BLOCK * len(lengths)
+    lengths = [stop - start for side in SIDES for start, stop in picture[side]["spans"]]
+    return sum(lengths) >= _MIN_BLOCK * len(lengths)
 
 
-def inside(words: Mapping[str, Any]) -> dict[str, Any]:
-    """What the script needs to show the words of a link."""
-    sides = {side: {"text": words[side]["text"], "spans": words[side]["spans"]} for side in ("left", "right")}
+def _word_links(words: Mapping[str, Any]) -> dict[str, Any]:
+    """What the script needs to show the words inside a link."""
+    sides = {side: {"text": words[side]["text"], "spans": words[side]["spans"]} for side in SIDES}
     links = [[*link["at"], link["cost"], link["share"]] for link in words["links"]]
     return {"at": words["at"], **sides, "links": links}
 
@@ -106,29 +145,26 @@ def embedded(data: Any) -> str:
 
 
 def started(function: str) -> str:
-    """What gives a page's data to the function that shows them."""
+    """The script that gives a page's data to the function that shows them."""
     data = 'JSON.parse(document.getElementById("data").textContent)'
     return f'{function}(document.querySelector(".picture"), {data});\n'
 
 
 @cache
 def asset(name: str) -> str:
-    return (TEMPLATES / name).read_text(encoding="utf-8")
+    """The text of a style sheet or a script."""
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
 
 
 @cache
 def template(name: str) -> Any:
-    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
+    environment = Environment(loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined)
     environment.filters["three"] = number
     return environment.get_template(name)
 
 
 def policy(style: str, script: str) -> str:
-    """What a page may do: its one style sheet, its one script, nothing from outside."""
-    own = f"style-src {hashed(style)}; script-src {hashed(script)}"
-    return f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
-
-
-def hashed(text: str) -> str:
-    """A content security policy's name for an inline style or script."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+    """The content security policy of a page: its one style sheet, its one script, by hash, nothing from outside."""
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
+    allowed = "style-src 'sha256-{}'; script-src 'sha256-{}'".format(*hashes)
+    return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"

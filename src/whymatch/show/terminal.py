@@ -9,7 +9,7 @@ from whymatch.show.words import IN_CONTEXT, in_words, number, plain
 if TYPE_CHECKING:
     from rich.console import Console
 
-COLOURS = ["blue", "dark_orange3", "green", "magenta", "yellow", "cyan"]
+_COLOURS = ["blue", "dark_orange3", "green", "magenta", "yellow", "cyan"]
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -26,7 +26,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def terminal() -> "Console":
-    """Standard output; where its reader is gone, `BrokenPipeError`, which rich would turn into exit status 1."""
+    """Standard output; raises BrokenPipeError where its reader is gone, which rich would turn into exit status 1."""
     from rich.console import Console
 
     class Terminal(Console):
@@ -44,22 +44,21 @@ def print_links(picture: Mapping[str, Any], console: "Console") -> None:
 
     links = picture["links"]
     noun = "link" if len(links) == 1 else "links"
-    console.print(
-        Text(f"score {number(picture['score'])}, {len(links)} {noun}: ", "bold") + Text(in_words(picture), "dim")
-    )
+    head = f"score {number(picture['score'])}, {len(links)} {noun}: "
+    console.print(Text(head, "bold") + Text(in_words(picture), "dim"))
     grid = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for name, justify in (("#", "right"), ("left", "left"), ("right", "left"), ("cost", "right"), ("share", "right")):
         grid.add_column(name, justify=justify, ratio=1 if name in ("left", "right") else None)  # type: ignore[arg-type]
     for rank, link in enumerate(links):
-        pieces = [Text(plain(piece), COLOURS[rank % len(COLOURS)]) for piece in link["texts"]]
+        pieces = [Text(plain(piece), _COLOURS[rank % len(_COLOURS)]) for piece in link["texts"]]
         grid.add_row(str(rank + 1), *pieces, number(link["cost"]), number(link["share"]))
     if links:
         console.print(grid)
     for side in ("left", "right"):
         text = picture[side]["text"]
-        pieces_alone = [plain(text[start:end]) for start, end in picture["unmatched"][side]]
-        if pieces_alone:
-            console.print(Text(f"No counterpart, {side}: ", "bold") + Text(" · ".join(pieces_alone), "dim"))
+        unmatched = [plain(text[start:end]) for start, end in picture["unmatched"][side]]
+        if unmatched:
+            console.print(Text(f"No counterpart, {side}: ", "bold") + Text(" · ".join(unmatched), "dim"))
     console.print(Text("Certificate: ", "bold") + Text(picture["certificate"]["in_words"]))
     if picture["contextual"]:
         console.print(Text(IN_CONTEXT, "dim"))

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from whymatch.transport.constraints import constraint_from_dict
-
 IN_CONTEXT = (
     "Faithful to vectors, not to text: spans or their costs were read in context, "
     "so text outside the links may have had a part in them."
@@ -23,8 +21,8 @@ def number(value: float) -> str:
 
 def in_words(picture: Mapping[str, Any]) -> str:
     """The constraint, as people say it."""
-    words = constraint_from_dict(picture["constraint"]).words
-    return f"{words} (the default, since no constraint was given)" if picture["by_default"] else words
+    default = " (the default, since no constraint was given)" if picture["by_default"] else ""
+    return f"{picture['constraint_in_words']}{default}"
 
 
 def plain(text: str) -> str:

@@ -1,8 +1,8 @@
-"""The answers to a study, in one SQLite file: each answer is a transaction, on disk before it is acknowledged.
+"""A study's folder: study.json, which names the models, and answers.sqlite, made together.
 
-Every answer has a checksum, and the same transaction adds it to a tally of all checksums, so that an answer that was
-changed, lost or repeated by damage to the file is noticed when answers are read. The file is made with the study: one
-that is missing or empty later is damaged too.
+Each answer is a transaction, on disk before it is acknowledged. Every answer has a checksum, and the same transaction
+adds it to a tally of all checksums, so that an answer that was changed, lost or repeated by damage to the file is
+noticed when answers are read. The file is made with the study: one that is missing or empty later is damaged too.
 
 The journal is SQLite's rollback journal, under which every acknowledged answer is in the file itself. From a
 write-ahead log, SQLite drops the newest transactions without an error if one bit of them is damaged.
@@ -12,19 +12,21 @@ import hashlib
 import json
 import sqlite3
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
+from whymatch.files import check_new, write_whole
 from whymatch.study.items import Study
 from whymatch.text.spans import is_blank
 
 FILE = "answers.sqlite"
-MAX_NAME = 60  # characters of a name
-_WAIT = 60.0  # seconds for other processes to finish writing
+MAX_NAME = 60  # characters of an annotator's name
+_STUDY_FILE = "study.json"
+_MAX_WAIT = 60.0  # seconds for other processes to finish writing
 _TABLES = """
 create table study (
     fingerprint text not null,
@@ -42,10 +44,8 @@ create table answers (
 ) strict, without rowid;
 """
 _READ_TALLY = "select fingerprint, answers, checksums from study"
-_READ_ONE = (
-    "select annotator, item, question, value, at, checksum from answers where (annotator, item, question) = (?, ?, ?)"
-)
 _READ_ALL = "select annotator, item, question, value, at, checksum from answers"
+_READ_ONE = f"{_READ_ALL} where (annotator, item, question) = (?, ?, ?)"
 _ADVICE = "Stop the server, keep the damaged file, and put back a copy of the study's folder from before the damage."
 
 
@@ -68,15 +68,46 @@ class _Tally(NamedTuple):
     answers: int = 0
     checksums: int = 0
 
-    def with_more(self, checksums: Iterable[bytes]) -> "_Tally":
-        numbers = [int.from_bytes(checksum) for checksum in checksums]
-        return _Tally(self.answers + len(numbers), (self.checksums + sum(numbers)) % 2**256)
-
-    def with_other(self, old: bytes, new: bytes) -> "_Tally":
-        return _Tally(self.answers, (self.checksums - int.from_bytes(old) + int.from_bytes(new)) % 2**256)
+    def changed(self, added: Sequence[bytes], removed: Sequence[bytes] = ()) -> "_Tally":
+        difference = sum(map(int.from_bytes, added)) - sum(map(int.from_bytes, removed))
+        return _Tally(self.answers + len(added) - len(removed), (self.checksums + difference) % 2**256)
 
 
-def empty_file(study: Study) -> bytes:
+def write_study(study: Study, folder: Path) -> None:
+    """Writes a study without answers into a new folder, or into an empty one.
+
+    Other users of this machine cannot open a new folder: annotators may be among them, and study.json names the models.
+
+    Raises:
+        ValueError: if the folder holds anything already.
+        OSError: naming the file that cannot be written.
+    """
+    content = json.dumps(study.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    check_new(folder)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_whole(folder / FILE, _empty_file(study))
+    write_whole(folder / _STUDY_FILE, content)  # last: a folder without it holds no study
+
+
+def read_study(folder: Path) -> Study:
+    """The study in a folder. Raises ValueError, saying what to do, if there is none that can be read."""
+    file = folder / _STUDY_FILE
+    try:
+        return Study.from_dict(json.loads(file.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise ValueError(f"{folder} holds no study: whymatch study create makes one.") from None
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError, RecursionError) as error:
+        reason, advice = f"{type(error).__name__}: {error}", "If it was readable before, put back a copy of the folder."
+        raise ValueError(f"The study in {file} cannot be read: {reason}. {advice}") from None
+
+
+def open_study(folder: Path) -> "tuple[Study, Answers]":
+    """The study in a folder and its answers, checked. Raises ValueError, saying what to do, if either is damaged."""
+    study = read_study(folder)
+    return study, Answers(study, folder)
+
+
+def _empty_file(study: Study) -> bytes:
     """The file of a study that nobody has answered yet."""
     with closing(sqlite3.connect(":memory:")) as database:
         database.executescript(_TABLES)
@@ -86,7 +117,7 @@ def empty_file(study: Study) -> bytes:
 
 
 class Answers:
-    """The answers to a study in its folder. Any number of threads and processes may give and read them at once.
+    """The answers to a study. Any number of threads and processes may give and read them at once.
 
     All methods raise Unusable, naming the file and what to do, if the file is not what it was after the last answer.
     """
@@ -137,7 +168,7 @@ class Answers:
         wrong = sum(not self._is_intact(row) for row in rows)
         if wrong:
             raise self._damaged(f"{wrong} of {len(rows)} answers do not match their checksums")
-        if _Tally().with_more(row[-1] for row in rows) != tally:
+        if _Tally().changed([row[-1] for row in rows]) != tally:
             raise self._damaged(f"it holds {len(rows)} answers, which are not the {tally.answers} that were given")
         return sorted(Answer(*row[:4]) for row in rows)
 
@@ -149,7 +180,7 @@ class Answers:
             raise self._damaged("an answer does not match its checksum")
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         checksum = self._checksum(*answer, at)
-        tally = tally.with_more([checksum]) if before is None else tally.with_other(before[-1], checksum)
+        tally = tally.changed([checksum], [] if before is None else [before[-1]])
         database.execute("insert or replace into answers values (?, ?, ?, ?, ?, ?)", (*answer, at, checksum))
         values = (tally.answers, tally.checksums.to_bytes(32))
         database.execute("update study set answers = ?, checksums = ?", values)
@@ -190,7 +221,7 @@ class Answers:
             raise self._damaged("it is empty")
         address = f"{self.file.absolute().as_uri()}?mode=rw"  # never creates the file
         try:
-            with closing(sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)) as database:
+            with closing(sqlite3.connect(address, uri=True, timeout=_MAX_WAIT, isolation_level=None)) as database:
                 database.execute("pragma synchronous = extra")  # what is acknowledged survives a power cut, too
                 yield database
         except (sqlite3.Error, UnicodeDecodeError) as error:  # names in a damaged file may be no text

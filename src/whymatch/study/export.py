@@ -14,8 +14,8 @@ from whymatch.study.items import RATINGS, At, Study, link_name
 from whymatch.text.document import Document, joined
 from whymatch.text.spans import token_ranges
 
-SEPARATORS = {"word": " ", "paragraph": "\n\n"}
-"""Between the spans of a document, so that reading it splits it as before; others stand a line each."""
+_SEPARATORS = {"word": " ", "paragraph": "\n\n"}
+"""Between the spans of a document, so that reading it splits it as before; others stand on a line each."""
 
 
 def export(
@@ -23,73 +23,77 @@ def export(
 ) -> dict[str, int]:
     """Writes a new folder, whole or not at all, and gives the number of pairs in each split.
 
-    A link is a reason if more people accept than reject it, of at least so many; a pair is in if any of its links was
-    judged by so many. Texts of two splits are never the same. `label` is for pairs that have none.
+    A link that `least` people or more judged is part of the rationale if more of them accept than reject it. A pair is
+    exported if any of its links was judged by as many. No text is in two splits. `label` is for pairs that have none.
     """
-    reasons = accepted(study, answers, least)
-    if not reasons:
+    accepted = accepted_links(study, answers, least)
+    if not accepted:
         raise ValueError(f"No link was judged by {least} or more people: there is nothing to export.")
-    rows = {number: row(study.pairs[number], links, study.spans, label) for number, links in reasons.items()}
-    splits = divide(study.pairs, [*rows], seed)
+    documents = {number: _documents(study.pairs[number], study.spans) for number in accepted}
+    rows = {number: _row(study.pairs[number], documents[number], links, label) for number, links in accepted.items()}
+    splits = _split(study.pairs, [*rows], seed)
     with whole_folder(folder) as draft:
         for split, numbers in splits.items():
             write_json_lines(draft / f"{split}.jsonl", (rows[number] for number in numbers))
-        write_json_lines(
-            draft / "docs.jsonl", (text for number in rows for text in texts(study.pairs[number], study.spans))
-        )
+        texts = (text for of_pair in documents.values() for text in of_pair.items())
+        write_json_lines(draft / "docs.jsonl", ({"docid": name, "document": text.text} for name, text in texts))
     return {split: len(numbers) for split, numbers in splits.items()}
 
 
-def accepted(study: Study, answers: Iterable[Answer], least: int) -> dict[int, list[At]]:
+def accepted_links(study: Study, answers: Iterable[Answer], least: int) -> dict[int, list[At]]:
     """The links of each judged pair that a majority of people accepts, whichever models and items they came from."""
-    said: dict[int, dict[str, dict[str, list[int]]]] = {}
+    votes: dict[int, dict[str, dict[str, list[int]]]] = {}  # by pair, link and annotator
     for answer in answers:
         if answer.question not in RATINGS:
-            of_pair = said.setdefault(study.by_id[answer.item].pair, {})
+            of_pair = votes.setdefault(study.by_id[answer.item].pair, {})
             of_pair.setdefault(answer.question, {}).setdefault(answer.annotator, []).append(answer.value)
     links = {(item.pair, link_name(at)): at for item in study.items for at in item.links}
-    found: dict[int, list[At]] = {}
-    for pair, judged in sorted(said.items()):
-        enough = {name: [*people.values()] for name, people in judged.items() if len(people) >= least}
-        if enough:
-            found[pair] = sorted(
-                links[pair, name] for name, people in enough.items() if majority(map(majority, people))
-            )
-    return found
+    accepted: dict[int, list[At]] = {}
+    for pair, of_pair in sorted(votes.items()):
+        judged = {name: [*people.values()] for name, people in of_pair.items() if len(people) >= least}
+        if judged:
+            names = (name for name, people in judged.items() if _majority(map(_majority, people)))
+            accepted[pair] = sorted(links[pair, name] for name in names)
+    return accepted
 
 
-def majority(votes: Iterable[int]) -> bool:
+def _majority(votes: Iterable[int]) -> bool:
     """Whether more than half of the votes are 1.
 
-    >>> majority([1, 0, 1]), majority([1, 0])
+    >>> _majority([1, 0, 1]), _majority([1, 0])
     (True, False)
     """
-    some = [*votes]
-    return 2 * sum(some) > len(some)
+    counted = [*votes]
+    return 2 * sum(counted) > len(counted)
 
 
-def row(pair: Pair, links: Sequence[At], spans: str, label: str | None) -> dict[str, Any]:
+def _documents(pair: Pair, spans: str) -> dict[str, Document]:
+    """The two texts of a pair by their names, each of its spans alone, without line breaks inside spans."""
+    separator = _SEPARATORS.get(spans, "\n")
+    return {
+        f"{pair.id}{end}": joined([" ".join(piece.split()) for piece in text.pieces], separator)
+        for end, text in zip(SENTENCES, (pair.left, pair.right), strict=True)
+    }
+
+
+def _row(pair: Pair, documents: dict[str, Document], links: Sequence[At], label: str | None) -> dict[str, Any]:
     """ERASER's row of a pair: a group of evidence, left and right, for each accepted link."""
-    said = pair.label if pair.label is not None else label
-    if said is None:
+    if pair.label is None and label is None:
         raise ValueError(f"Pair {pair.id} has no label, and training needs one. Give it with --label, or in the pairs.")
     return {
         "annotation_id": pair.id,
-        "docids": [f"{pair.id}{end}" for end in SENTENCES],
+        "docids": [*documents],
         "query": "",
         "query_type": None,
-        "classification": said,
+        "classification": label if pair.label is None else pair.label,
         "evidences": [
-            [
-                evidence(f"{pair.id}{end}", rejoined(text, spans), number)
-                for end, text, number in zip(SENTENCES, (pair.left, pair.right), at, strict=True)
-            ]
+            [_evidence(name, text, number) for (name, text), number in zip(documents.items(), at, strict=True)]
             for at in links
         ],
     }
 
 
-def evidence(name: str, text: Document, number: int) -> dict[str, Any]:
+def _evidence(name: str, text: Document, number: int) -> dict[str, Any]:
     """One span of a document, in tokens between blanks and in sentences."""
     ((first, last),) = token_ranges(text.text, [text.spans[number]])
     return {
@@ -98,28 +102,17 @@ def evidence(name: str, text: Document, number: int) -> dict[str, Any]:
         "end_token": last,
         "start_sentence": number,
         "end_sentence": number + 1,
-        "text": text.pieces[number],
+        "text": text[text.spans[number]],
     }
 
 
-def rejoined(text: Document, spans: str) -> Document:
-    """A text of its spans alone, each without line breaks inside."""
-    return joined([" ".join(piece.split()) for piece in text.pieces], SEPARATORS.get(spans, "\n"))
-
-
-def texts(pair: Pair, spans: str) -> list[dict[str, str]]:
-    """The two documents of a pair, as `docs.jsonl` has them."""
-    sides = zip(SENTENCES, (pair.left, pair.right), strict=True)
-    return [{"docid": f"{pair.id}{end}", "document": rejoined(text, spans).text} for end, text in sides]
-
-
-def divide(pairs: Sequence[Pair], numbers: Sequence[int], seed: int) -> dict[str, list[int]]:
-    """The numbers by split; pairs that share a text stay together."""
+def _split(pairs: Sequence[Pair], numbers: Sequence[int], seed: int) -> dict[str, list[int]]:
+    """The numbers of pairs by split; pairs that share a text stay together."""
     first: dict[str, int] = {}
-    shared = [
+    edges = [
         (first.setdefault(text, number), number)
         for number in numbers
         for text in (pairs[number].left.text, pairs[number].right.text)
     ]
-    found = split_whole(components(numbers, shared), seed)
-    return {split: sorted(number for group in groups for number in group) for split, groups in found.items()}
+    splits = split_whole(components(numbers, edges), seed)
+    return {split: sorted(number for group in groups for number in group) for split, groups in splits.items()}

@@ -1,10 +1,10 @@
-"""A study as it was drawn up: pairs of texts, links of hidden models to judge, and who sees them in which order."""
+"""A study as it was created: pairs of texts, links of hidden models to judge, and the order that people see them in."""
 
 import hashlib
 import hmac
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -12,7 +12,7 @@ from whymatch.datasets.records import Pair
 from whymatch.text.document import Document
 from whymatch.text.spans import Span
 
-FORMAT = 2
+_FORMAT = 2
 RATINGS = ("redundancy", "relevance", "overall")
 Asked: TypeAlias = Literal["ratings", "links", "both"]
 At: TypeAlias = tuple[int, int]
@@ -81,7 +81,7 @@ class Study:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         return {
-            "format": FORMAT,
+            "format": _FORMAT,
             "id": self.id,
             "secret": self.secret,
             "title": self.title,
@@ -89,42 +89,34 @@ class Study:
             "spans": self.spans,
             "models": [*self.models],
             "pairs": [
-                {"id": pair.id, "label": pair.label, "left": as_dict(pair.left), "right": as_dict(pair.right)}
+                {"id": pair.id, "label": pair.label, "left": _as_dict(pair.left), "right": _as_dict(pair.right)}
                 for pair in self.pairs
             ],
-            "items": [
-                {
-                    "id": item.id,
-                    "pair": item.pair,
-                    "models": [*item.models],
-                    "links": [[*at] for at in item.links],
-                }
-                for item in self.items
-            ],
+            "items": [asdict(item) for item in self.items],
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Study":
-        """What `to_dict` gave."""
-        if values["format"] != FORMAT:
-            raise ValueError(
-                f"its format is {values['format']!r:.60}, and this version reads {FORMAT}. Create the study anew"
-            )
+        """The study that `to_dict` described; raises KeyError, TypeError or ValueError for other values."""
+        if values["format"] != _FORMAT:
+            known = f"this version reads {_FORMAT}. Create the study anew"
+            raise ValueError(f"its format is {values['format']!r:.60}, and {known}")
         if values["asked"] not in get_args(Asked):
             raise ValueError(f"it asks for {values['asked']!r:.60}")
         pairs = tuple(
-            Pair(str(row["id"]), as_document(row["left"]), as_document(row["right"]), row["label"])
+            Pair(str(row["id"]), _as_document(row["left"]), _as_document(row["right"]), row["label"])
             for row in values["pairs"]
         )
         models = tuple(map(str, values["models"]))
-        items = tuple(read_item(row, pairs, models) for row in values["items"])
+        items = tuple(_read_item(row, pairs, models) for row in values["items"])
         if len({item.id for item in items}) != len(items):
             raise ValueError("two items have the same id")
-        id_, secret, title, spans = (str(values[name]) for name in ("id", "secret", "title", "spans"))
-        return cls(id_, secret, title, values["asked"], spans, models, pairs, items)
+        texts = {name: str(values[name]) for name in ("id", "secret", "title", "spans")}
+        return cls(**texts, asked=values["asked"], models=models, pairs=pairs, items=items)
 
 
-def read_item(row: Mapping[str, Any], pairs: Sequence[Pair], models: Sequence[str]) -> Item:
+def _read_item(row: Mapping[str, Any], pairs: Sequence[Pair], models: Sequence[str]) -> Item:
+    """An item whose pair, spans and models are there."""
     item = Item(str(row["id"]), row["pair"], tuple(row["models"]), tuple((i, j) for i, j in row["links"]))
     if item.pair not in range(len(pairs)):
         raise ValueError(f"item {item.id} names a pair that is not there")
@@ -134,11 +126,11 @@ def read_item(row: Mapping[str, Any], pairs: Sequence[Pair], models: Sequence[st
     return item
 
 
-def as_dict(document: Document) -> dict[str, Any]:
-    return {"text": document.text, "spans": [[*span] for span in document.spans]}
+def _as_dict(document: Document) -> dict[str, Any]:
+    return {"text": document.text, "spans": document.spans}
 
 
-def as_document(values: Mapping[str, Any]) -> Document:
+def _as_document(values: Mapping[str, Any]) -> Document:
     return Document(values["text"], tuple(Span(*span) for span in values["spans"]))
 
 

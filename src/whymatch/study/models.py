@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import torch
 
@@ -15,11 +15,8 @@ from whymatch.study.items import At
 from whymatch.text.document import Document
 from whymatch.transport.constraints import Constraint, parse_constraint
 
-if TYPE_CHECKING:
-    from whymatch.matching.model import Matcher
-
 Texts: TypeAlias = tuple[Document, Document]
-KINDS = "a folder of whymatch train, exactly:2, up-to:1, one-to:2, balanced, or attention such as softmax:0.1"
+_KINDS = "a folder of whymatch train, exactly:2, up-to:1, one-to:2, balanced, or attention such as softmax:0.1"
 
 
 @dataclass(frozen=True)
@@ -33,8 +30,8 @@ class Linking:
     dense: bool = False
 
     def links(self, pairs: Sequence[Texts]) -> list[list[At]]:
-        found = self.aligner.align_many(pairs, self.constraint, clip=True)
-        return [[link.at for link in why.links] for why in found]
+        alignments = self.aligner.align_many(pairs, self.constraint, clip=True, links_only=True)
+        return [[link.at for link in alignment.links] for alignment in alignments]
 
 
 @dataclass(frozen=True)
@@ -48,10 +45,9 @@ class Attending:
     dense: bool = True
 
     def links(self, pairs: Sequence[Texts]) -> list[list[At]]:
-        with torch.no_grad():
-            return [self.strongest(cost.double()) for cost in self.aligner.costs(pairs)]
+        return [self._strongest(torch.from_numpy(cost)) for cost in self.aligner.costs(pairs)]
 
-    def strongest(self, cost: torch.Tensor) -> list[At]:
+    def _strongest(self, cost: torch.Tensor) -> list[At]:
         """Active pairs of spans, those of most weight first, and of these the cheapest: low temperatures make ties."""
         sizes = torch.tensor([[*cost.shape]])
         weights = self.rule.weights(cost[None], sizes)[0]
@@ -65,33 +61,27 @@ Compared: TypeAlias = Linking | Attending
 
 
 def compared(name: str, spans: str) -> Compared:
-    """The model that a word on the command line names."""
+    """The model that a word on the command line names; a trained ranker or classifier links by its own rule."""
     if Path(name).is_dir():
-        return trained(name, from_pretrained(name))
+        model = from_pretrained(name)
+        if isinstance(model.rule, Transport):
+            return Linking(name, str(model.aligner.spans), model.aligner, model.rule.constraint)
+        return Attending(name, str(model.aligner.spans), model.aligner, model.rule)
     kind, _, number = name.partition(":")
     if kind in NORMALISERS:
         try:
             rule = Attend(float(number), kind)  # type: ignore[arg-type]  # one of its names
         except ValueError:
             raise ValueError(f"{kind} takes a temperature above 0, such as {kind}:0.1, got {name!r}.") from None
-        return Attending(name, spans, untrained(spans), rule)
+        return Attending(name, spans, _untrained(spans), rule)
     try:
         constraint = parse_constraint(name)
     except ValueError:
-        raise ValueError(f"A model is {KINDS}, got {name!r}.") from None
-    if constraint.thresholded:
-        constraint = constraint.resolved(untrained(spans).default().below)
-    return Linking(name, spans, untrained(spans), constraint)
+        raise ValueError(f"A model is {_KINDS}, got {name!r}.") from None
+    return Linking(name, spans, _untrained(spans), constraint)
 
 
 @cache
-def untrained(spans: str) -> Aligner:
+def _untrained(spans: str) -> Aligner:
     """The default aligner, which several models of a study share."""
     return Aligner(spans)
-
-
-def trained(name: str, model: "Matcher") -> Compared:
-    """A ranker or a classifier, by its own rule."""
-    if isinstance(model.rule, Transport):
-        return Linking(name, model.split, model.aligner, model.rule.constraint)
-    return Attending(name, model.split, model.aligner, model.rule)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from transformers import AutoModel, AutoTokenizer
 
 import whymatch as wm
+from whymatch.learning import Transport
 from whymatch.matching.alignment import Alignment
 from whymatch.text.document import Document, document, joined
 from whymatch.text.encoders.context import InContext, cuts
@@ -187,7 +188,7 @@ def test_encoding_knows_no_dropout_and_leaves_the_mode_as_it_was(learning: bool,
 
 def classifier(encoder: InContext) -> wm.Classifier:
     torch.manual_seed(0)
-    return wm.Classifier(encoder, wm.Transport(wm.Exactly(2)), ["no", "yes"], split="line").eval()
+    return wm.Classifier(wm.Aligner("line", encoder), Transport(wm.Exactly(2)), ["no", "yes"]).eval()
 
 
 PAIRS = [("the cat sat\non the mat\nit is cold", "a dog ran\nthe mat\nvery cold"), (f"a cat\n{LONG}", "a\nb")]

@@ -7,13 +7,14 @@ import pytest
 import torch
 
 import whymatch as wm
+from whymatch.learning import FineTuned
 from whymatch.text.document import joined
 
 TEXT = joined(["the cat sat on the mat", "it is very cold today " * 30, "a dog"])
 
 
 def test_untrained_it_encodes_as_the_frozen_model(roberta: Path) -> None:
-    tuned, frozen = wm.FineTuned(roberta, device="cpu"), wm.SentenceEncoder(roberta, device="cpu")
+    tuned, frozen = FineTuned(roberta, device="cpu"), wm.SentenceEncoder(roberta, device="cpu")
     for encoder in (tuned.train(), tuned.eval()):
         np.testing.assert_allclose(
             encoder.encode([TEXT.text], [TEXT.spans])[0],
@@ -26,7 +27,7 @@ def test_untrained_it_encodes_as_the_frozen_model(roberta: Path) -> None:
 def test_learning_changes_its_own_weights_and_nobody_elses(roberta: Path, tmp_path: Path) -> None:
     frozen = wm.SentenceEncoder(roberta, device="cpu")
     before = frozen.encode([TEXT.text], [TEXT.spans])[0]
-    model = wm.Ranker(wm.FineTuned(roberta, device="cpu"), wm.Exactly(1), split="line")
+    model = wm.Ranker(wm.Aligner("line", FineTuned(roberta, device="cpu")), wm.Exactly(1))
     left, right = joined(TEXT.pieces[:1]), joined(TEXT.pieces[2:])
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
     start = model([(left, right)]).score.item()

@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whymatch as wm
-from tests.learning.planted import LINKS, SIZE, Planted, planted
+from tests.learning.planted import LINKS, SIZE, Planted, PlantedTask, planted
+from whymatch.learning import Projected, Transport
 from whymatch.learning.fit import Fitting, Schedule
 from whymatch.text.document import document
 from whymatch.text.spans import SPLITTERS, Span
+from whymatch.transport import Temperature
 
 WORDS = ["cat", "sat", "mat"]
 
@@ -43,7 +45,7 @@ class Counted:
     )
 )
 def test_what_is_known_is_what_would_be_encoded(asked: list[list[tuple[str, str]]]) -> None:
-    encoder = wm.Projected(Counted(), 3)
+    encoder = Projected(Counted(), 3)
     for batch in asked:
         some = [document(text, SPLITTERS[split]) for text, split in batch]
         arguments = [one.text for one in some], [one.spans for one in some]
@@ -53,7 +55,7 @@ def test_what_is_known_is_what_would_be_encoded(asked: list[list[tuple[str, str]
 
 def test_a_text_is_encoded_once_for_each_way_of_splitting_it() -> None:
     base = Counted()
-    encoder = wm.Projected(base, 3)
+    encoder = Projected(base, 3)
     text = "cat sat\nmat"
     for split, times in (("word", 1), ("word", 1), ("line", 2), ("line", 2), ("word", 2)):
         one = document(text, SPLITTERS[split])
@@ -65,9 +67,9 @@ def test_a_text_is_encoded_once_for_each_way_of_splitting_it() -> None:
 def test_a_map_that_is_not_learned_stays_the_identity(learned: bool) -> None:
     tasks, vectors = planted(24, seed=0)
     torch.manual_seed(0)
-    encoder = wm.Projected(vectors, SIZE, learned=learned)
-    rule = wm.Transport(wm.Exactly(LINKS), wm.Temperature(0.1))
-    model = wm.Classifier(encoder, rule, ["no", "yes"], split="line", hidden=8)
+    encoder = Projected(vectors, SIZE, learned=learned)
+    rule = Transport(wm.Exactly(LINKS), Temperature(0.1))
+    model = wm.Classifier(wm.Aligner("line", encoder), rule, ["no", "yes"], hidden=8)
     before = {name: weight.clone() for name, weight in model.head.named_parameters()}
 
     def loss(some: Sequence[Planted]) -> torch.Tensor:
@@ -75,7 +77,8 @@ def test_a_map_that_is_not_learned_stays_the_identity(learned: bool) -> None:
         gold = torch.tensor([int(task.agree) for task in some])
         return torch.nn.functional.cross_entropy(logits, gold, reduction="none")
 
-    Fitting[Planted](model, loss, lambda: -loss(tasks[16:]).mean().item(), Schedule(3, 8, rate=0.03)).run(tasks[:16])
+    task = PlantedTask(model, loss, lambda: -loss(tasks[16:]).mean().item())
+    Fitting[Planted](task, Schedule(3, 8, rate=0.03)).run(tasks[:16])
     assert torch.equal(encoder.map.weight, torch.eye(SIZE)) is not learned
     assert all(not torch.equal(weight, before[name]) for name, weight in model.head.named_parameters())
     pieces = tasks[0].left

@@ -1,7 +1,7 @@
 """Encoders: one vector for each span of a text."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, TypeGuard
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -10,6 +10,11 @@ from whymatch.text.spans import Span
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+Pair: TypeAlias = tuple[Document, Document]
+Vectors: TypeAlias = tuple[np.ndarray, np.ndarray]
+Item = TypeVar("Item")
+Encoded = TypeVar("Encoded")
 
 
 class Encoder(Protocol):
@@ -34,10 +39,10 @@ class PairEncoder(Encoder, Protocol):
     def jointly(self) -> bool:
         """Whether it does; otherwise it encodes each text alone."""
 
-    def encode_pairs(self, pairs: Sequence[tuple[Document, Document]]) -> list[tuple[np.ndarray, np.ndarray]]:
+    def encode_pairs(self, pairs: Sequence[Pair]) -> list[Vectors]:
         """(spans, dimensions) for the left and the right text of each pair."""
 
-    def pair_states(self, pairs: Sequence[tuple[Document, Document]]) -> "list[tuple[Tensor, Tensor]]":
+    def pair_states(self, pairs: Sequence[Pair]) -> "list[tuple[Tensor, Tensor]]":
         """The same as tensors with gradients."""
 
     def pair_token_counts(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
@@ -61,3 +66,62 @@ def tokens_read(encoder: object, pairs: Sequence[tuple[str, str]]) -> int:
     if reads_pairs(encoder):
         return sum(encoder.pair_token_counts(pairs))
     return sum(token_counts(encoder, list(dict.fromkeys(text for pair in pairs for text in pair))))
+
+
+def encode_pairs(encoder: Encoder, pairs: Sequence[Pair]) -> list[Vectors | ValueError]:
+    """The vectors of both texts of each pair, or why there are none; each distinct text is encoded once.
+
+    Raises:
+        TypeError: if the encoder does not give one row per span.
+    """
+    encoded: list[Vectors | ValueError]
+    if reads_pairs(encoder):
+        encoded = each_alone(encoder.encode_pairs, pairs)
+    else:
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        by_text = dict(zip(texts, encode_texts(encoder, texts), strict=True))
+        encoded = [_both(by_text[left], by_text[right]) for left, right in pairs]
+    return [
+        check_vectors(encoder.name, pair, vectors) if not isinstance(vectors, ValueError) else vectors
+        for pair, vectors in zip(pairs, encoded, strict=True)
+    ]
+
+
+def encode_texts(encoder: Encoder, texts: Sequence[Document]) -> list[np.ndarray | ValueError]:
+    """The vectors of each text, or why there are none."""
+    return each_alone(
+        lambda batch: encoder.encode([text.text for text in batch], [text.spans for text in batch]), texts
+    )
+
+
+def each_alone(encode: Callable[[Sequence[Item]], list[Encoded]], items: Sequence[Item]) -> list[Encoded | ValueError]:
+    """What an encoder gives for all items at once; if it refuses, for each item alone."""
+    if not items:
+        return []
+    try:
+        return [*encode(items)]
+    except ValueError as error:
+        if len(items) == 1:
+            return [error]
+        return [encoded for item in items for encoded in each_alone(encode, [item])]
+
+
+def _both(left: np.ndarray | ValueError, right: np.ndarray | ValueError) -> Vectors | ValueError:
+    if isinstance(left, ValueError):
+        return left
+    return right if isinstance(right, ValueError) else (left, right)
+
+
+def check_vectors(encoder_name: str, pair: Pair, vectors: Vectors) -> Vectors | ValueError:
+    """The vectors of a pair, or an error if they are not finite.
+
+    Raises:
+        TypeError: if there is not one row per span.
+    """
+    for text, rows in zip(pair, vectors, strict=True):
+        if rows.ndim != 2 or len(rows) != len(text):
+            shape = tuple(rows.shape)
+            raise TypeError(f"{encoder_name} must give one row per span, gave {shape} for {len(text)} spans.")
+        if not np.isfinite(rows).all():
+            return ValueError("The vectors hold NaN or infinity.")
+    return vectors

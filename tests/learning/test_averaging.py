@@ -1,4 +1,4 @@
-"""Several rounds: the mean of what separate runs learn, whatever happened on the way."""
+"""Weight averaging: the mean of what separate trainings learn, whatever happened on the way."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,10 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.learning.planted import Planted, planted
+from tests.learning.planted import Planted, PlantedTask, planted
 from tests.learning.test_fit import hinge, ranker, wins
-from whymatch.learning.fit import Fitting, Schedule
-from whymatch.learning.rounds import APART, mean, run_rounds
+from whymatch.learning.fit import SEED_STEP, Fitting, Schedule, _mean, fit
 from whymatch.text.encoders.trainable import Projected
 
 Weights = dict[str, Tensor]
@@ -23,7 +22,7 @@ class StoppedError(Exception):
 def learned(
     schedule: Schedule, folder: Path | None = None, *, stop: int = -1, alone: bool = False
 ) -> tuple[Weights, int]:
-    """The weights that rounds end with, and the steps that were taken; stopped before one of them, if told."""
+    """The weights that trainings end with, and the steps that were taken; stopped before one of them, if told."""
     tasks, encoder = planted(48, seed=4)
     model, steps = ranker(encoder), 0
     assert isinstance(model.encoder, Projected)
@@ -36,11 +35,12 @@ def learned(
         steps += 1
         return hinge(model, some)
 
-    run = Fitting[Planted](model, loss, lambda: wins(model, tasks[32:]), schedule, folder)
+    task = PlantedTask(model, loss, lambda: wins(model, tasks[32:]))
+    run = Fitting[Planted](task, schedule, folder, checkpoint_steps=2)
     if alone:
         run.run(tasks[:32])
     else:
-        run_rounds(run, tasks[:32], resume=folder is not None)
+        fit(run, tasks[:32], resume=folder is not None)
     return model.state_dict(), steps
 
 
@@ -48,29 +48,29 @@ def same(some: Weights, others: Weights) -> bool:
     return all(torch.equal(some[name], others[name]) for name in some | others)
 
 
-def test_rounds_are_the_mean_of_runs_with_seeds_of_their_own() -> None:
-    runs = [learned(Schedule(2, 8, rate=0.03, seed=7 + APART * number), alone=True)[0] for number in range(3)]
+def test_averaged_weights_are_the_mean_of_runs_with_seeds_of_their_own() -> None:
+    runs = [learned(Schedule(2, 8, rate=0.03, seed=7 + SEED_STEP * number), alone=True)[0] for number in range(3)]
     assert not same(runs[0], runs[1])
-    found = learned(Schedule(2, 8, rate=0.03, seed=7, rounds=3))[0]
+    found = learned(Schedule(2, 8, rate=0.03, seed=7, average_weights_of=3))[0]
     for name, weight in found.items():
         torch.testing.assert_close(weight, torch.stack([run[name] for run in runs]).mean(dim=0))
     assert same(learned(Schedule(2, 8, rate=0.03, seed=7))[0], runs[0])
 
 
-STOPPED = Schedule(2, 8, rate=0.03, rounds=3, every=2)
+STOPPED = Schedule(2, 8, rate=0.03, average_weights_of=3)
 
 
 @pytest.fixture(scope="module")
 def whole() -> tuple[Weights, int]:
-    """What rounds end with that nobody stopped."""
+    """What trainings end with that nobody stopped."""
     return learned(STOPPED)
 
 
 @pytest.mark.parametrize("stop", [3, 8, 13, 23])
-def test_rounds_that_were_stopped_go_on_where_they_were(
+def test_trainings_that_were_stopped_go_on_where_they_were(
     tmp_path: Path, stop: int, whole: tuple[Weights, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("whymatch.learning.journal.find_spec", lambda name: None)  # TensorBoard has tests of its own
+    monkeypatch.setattr("whymatch.learning.checkpoint.find_spec", lambda name: None)  # TensorBoard has tests of its own
     weights, steps = whole
     with pytest.raises(StoppedError):
         learned(STOPPED, tmp_path, stop=stop)
@@ -80,8 +80,8 @@ def test_rounds_that_were_stopped_go_on_where_they_were(
     assert learned(STOPPED, tmp_path)[1] == 0
 
 
-@pytest.mark.parametrize("rounds", range(2, 8))
-def test_what_no_round_changed_stays_as_it_is(rounds: int) -> None:
+@pytest.mark.parametrize("trainings", range(2, 8))
+def test_what_no_training_changed_stays_as_it_is(trainings: int) -> None:
     weight, number = torch.rand(1000, generator=torch.Generator().manual_seed(0)), torch.arange(3)
-    assert torch.equal(mean([weight] * rounds), weight)
-    assert torch.equal(mean([number] * rounds), number)
+    assert torch.equal(_mean([weight] * trainings), weight)
+    assert torch.equal(_mean([number] * trainings), number)

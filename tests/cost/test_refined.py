@@ -5,20 +5,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 import whymatch as wm
+from whymatch.cost import COSTS, Cosine, Cost, Novelty, PaddedPairs, Refined, Term
+from whymatch.cost.refinement import Refinement
 from whymatch.datasets.records import Pair
 from whymatch.evaluation.rationales import f1
+from whymatch.learning import Attend, Projected, Transport
 from whymatch.learning.fit import Fitting, Schedule
-from whymatch.learning.sections import LossSettings
-from whymatch.learning.tasks import classify_loss
-from whymatch.matching.costs import COSTS, cosine_distance
-from whymatch.matching.refinement import Refinement
+from whymatch.learning.tasks import ClassifyTask
 from whymatch.text.document import joined
+from whymatch.transport import Temperature
 
 SIZES = torch.tensor([[6, 7], [3, 4], [2, 6], [1, 1], [6, 2], [0, 3], [2, 0]])
 NAMES = [f"piece {number}" for number in range(24)]
@@ -35,35 +37,46 @@ def costs(seed: int = 0, high: float = 2.0) -> torch.Tensor:
     return high * torch.rand(len(SIZES), 6, 7, generator=torch.Generator().manual_seed(seed))
 
 
-def scattered(hidden: int = 8, novelty: float = 0.0, nearest: int = 0) -> Refinement:
+def scattered(hidden: int = 8) -> Refined:
     """A refinement with weights and biases that are all far from 0."""
     torch.manual_seed(1)
-    refinement = Refinement(hidden, novelty, nearest)
-    for weight in refinement.parameters():
+    refined = Refined(hidden)
+    for weight in refined.module.parameters():
         torch.nn.init.normal_(weight, std=0.3)
-    return refinement.eval()
+    refined.module.eval()
+    return refined
+
+
+def terms(hidden: int = 0, novelty: float = 0.0) -> list[Term]:
+    return [*([Novelty(novelty)] if novelty else []), *([scattered(hidden)] if hidden else [])]
+
+
+def changed(cost: torch.Tensor, sizes: torch.Tensor, *chosen: Term) -> torch.Tensor:
+    for term in chosen:
+        cost = term.changed(cost, PaddedPairs(sizes.numpy()))
+    return cost
 
 
 def test_before_it_has_learned_a_network_adds_exactly_nothing() -> None:
-    for refinement in (Refinement(8), Refinement(8).eval(), Refinement()):
+    for refinement in (Refinement(8), Refinement(8).eval()):
         assert torch.equal(refinement(costs(), SIZES), costs())
-    assert not torch.equal(scattered()(costs(), SIZES), costs())
+    assert not torch.equal(scattered().module(costs(), SIZES), costs())
 
 
-@pytest.mark.parametrize(("hidden", "novelty", "nearest"), [(8, 0.0, 0), (0, 0.7, 0), (8, 0.7, 0), (8, 0.7, 2)])
-def test_padding_and_neighbours_change_nothing(hidden: int, novelty: float, nearest: int) -> None:
-    refinement = scattered(hidden, novelty, nearest)
+@pytest.mark.parametrize(("hidden", "novelty"), [(8, 0.0), (0, 0.7), (8, 0.7)])
+def test_padding_and_neighbours_change_nothing(hidden: int, novelty: float) -> None:
+    chosen = terms(hidden, novelty)
     with torch.no_grad():
-        together = refinement(costs(), SIZES)
+        together = changed(costs(), SIZES, *chosen)
         for junk in (-5.0, 0.0, 1.0, 40.0):
             filled = costs()
-            for some, (n, m) in zip(filled, SIZES.tolist(), strict=True):
-                some[n:], some[:, m:] = junk, junk
-            again = refinement(filled, SIZES)
+            for cost, (n, m) in zip(filled, SIZES.tolist(), strict=True):
+                cost[n:], cost[:, m:] = junk, junk
+            again = changed(filled, SIZES, *chosen)
             for b, (n, m) in enumerate(SIZES.tolist()):
                 assert torch.equal(together[b, :n, :m], again[b, :n, :m])
         for b, (n, m) in enumerate(SIZES.tolist()):
-            alone = refinement(costs()[b : b + 1, :n, :m], SIZES[b : b + 1])[0]
+            alone = changed(costs()[b : b + 1, :n, :m], SIZES[b : b + 1], *chosen)[0]
             torch.testing.assert_close(together[b, :n, :m], alone, atol=1e-5, rtol=1e-5)
 
 
@@ -72,7 +85,7 @@ def test_novelty_takes_off_what_the_best_counterpart_costs(novelty: float, seed:
     given = 1.1 + costs(seed, high)  # all above what padding costs
     for some, (n, m) in zip(given, SIZES.tolist(), strict=True):
         some[n:], some[:, m:] = 1.0, 1.0
-    found = Refinement(novelty=novelty)(given, SIZES)
+    found = changed(given, SIZES, Novelty(novelty))
     for b, (n, m) in enumerate(SIZES.tolist()):
         for i in range(n):
             for j in range(m):
@@ -81,10 +94,10 @@ def test_novelty_takes_off_what_the_best_counterpart_costs(novelty: float, seed:
 
 
 def test_all_weights_and_all_costs_of_a_pair_have_a_gradient() -> None:
-    refinement, cost = scattered(novelty=0.5).train(), costs().requires_grad_()
-    of_cost, *of_weights = torch.autograd.grad(
-        refinement(cost, SIZES)[0].square().sum(), [cost, *refinement.parameters()]
-    )
+    refined, cost = scattered(), costs().requires_grad_()
+    refined.module.train()
+    loss = changed(cost, SIZES, Novelty(0.5), refined)[0].square().sum()
+    of_cost, *of_weights = torch.autograd.grad(loss, [cost, *refined.module.parameters()])
     assert (of_cost[0] != 0).all()
     assert not of_cost[1:].any()
     assert all(gradient.isfinite().all() and gradient.any() for gradient in of_weights)
@@ -96,72 +109,60 @@ def test_all_weights_and_all_costs_of_a_pair_have_a_gradient() -> None:
 @pytest.mark.parametrize(("hidden", "novelty"), [(8, 0.0), (0, 0.7), (8, 0.7)])
 @pytest.mark.parametrize("name", ["cosine", "dot", "euclidean"])
 def test_one_pair_of_texts_is_refined_as_in_a_batch_and_at_rest(hidden: int, novelty: float, name: str) -> None:
-    refinement, cost = scattered(hidden, novelty).train(), COSTS[name]
+    cost = Cost(COSTS[name].base, *terms(hidden, novelty))
+    module = next((module for term in cost.terms if (module := term.module) is not None), None)
+    if module is not None:
+        module.train()
     generator = torch.Generator().manual_seed(2)
     left, right = torch.randn(7, 6, 5, generator=generator), torch.randn(7, 7, 5, generator=generator)
     for b, (n, m) in enumerate(SIZES.tolist()):
         left[b, n:], right[b, m:] = 0, 0
-    found = [
-        refinement.alone(cost(left[b, :n].double(), right[b, :m].double())) for b, (n, m) in enumerate(SIZES.tolist())
+    alone = [
+        cost(left[b, :n].double().numpy(), right[b, :m].double().numpy()) for b, (n, m) in enumerate(SIZES.tolist())
     ]
-    assert refinement.training
+    if module is not None:
+        assert module.training
+        module.eval()
     with torch.no_grad():
-        together = refinement.eval()(cost(left, right), SIZES)
+        together = cost(left, right, sizes=SIZES.numpy())
     for b, (n, m) in enumerate(SIZES.tolist()):
-        assert found[b].dtype == torch.float64
-        torch.testing.assert_close(found[b].float(), together[b, :n, :m], atol=1e-5, rtol=1e-5)
+        assert alone[b].dtype == np.float64
+        np.testing.assert_allclose(alone[b], together[b, :n, :m].numpy(), atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("junk", [torch.nan, torch.inf, -torch.inf])
 def test_a_pair_that_is_not_a_number_leaves_its_neighbours_as_they_were(junk: float) -> None:
-    refinement, good, bad = scattered(novelty=0.5), costs(), costs()
+    chosen, good, bad = terms(8, 0.5), costs(), costs()
     bad[0], bad[2, 1, 3] = junk, junk
     with torch.no_grad():
-        expected, found = refinement(good, SIZES), refinement(bad, SIZES)
+        expected, found = changed(good, SIZES, *chosen), changed(bad, SIZES, *chosen)
     for b in (1, 3, 4, 5, 6):
         assert torch.equal(found[b], expected[b])
     assert not found[0].isfinite().any()
 
 
-def classifier(rule: wm.Transport | wm.Attend, refinement: Refinement) -> wm.Classifier:
+def classifier(rule: Transport | Attend, *chosen: Term) -> wm.Classifier:
     torch.manual_seed(0)
-    return wm.Classifier(wm.Projected(VECTORS, 6), rule, ["no", "yes"], split="line", refinement=refinement)
-
-
-@pytest.mark.parametrize(("hidden", "nearest"), [(0, 8), (8, -1)])
-def test_nearest_without_a_network_and_below_nothing_is_refused(hidden: int, nearest: int) -> None:
-    with pytest.raises(ValueError, match="takes 0 or more, and a network"):
-        Refinement(hidden, nearest=nearest)
-
-
-@pytest.mark.parametrize("nearest", [1, 2, 4, 50])
-def test_a_network_chooses_among_the_nearest(nearest: int) -> None:
-    free, kept = scattered(), scattered(nearest=nearest)
-    with torch.no_grad():
-        plain, refined = (some(costs(), SIZES) for some in (free, kept))
-    for b, (n, m) in enumerate(SIZES.tolist()):
-        for i in range(n):
-            near = costs()[b, i, :m].argsort()[:nearest].tolist()
-            for j in range(m):
-                more = 0.0 if j in near else 2.0
-                assert refined[b, i, j].item() == pytest.approx(plain[b, i, j].item() + more, abs=1e-5)
+    aligner = wm.Aligner("line", Projected(VECTORS, 6), Cost(Cosine(), *chosen))
+    return wm.Classifier(aligner, rule, ["no", "yes"])
 
 
 @pytest.mark.parametrize(("hidden", "novelty"), [(8, 0.0), (0, 0.7), (8, 0.7)])
-@pytest.mark.parametrize("rule", [wm.Transport(wm.Exactly(2)), wm.Transport(wm.OneTo(1)), wm.Attend(0.5)], ids=str)
-def test_what_is_learned_is_what_predicts(rule: wm.Transport | wm.Attend, hidden: int, novelty: float) -> None:
-    model = classifier(rule, scattered(hidden, novelty)).eval()
+@pytest.mark.parametrize("rule", [Transport(wm.Exactly(2)), Transport(wm.OneTo(1)), Attend(0.5)], ids=str)
+def test_what_is_learned_is_what_predicts(rule: Transport | Attend, hidden: int, novelty: float) -> None:
+    model = classifier(rule, *terms(hidden, novelty)).eval()
     with torch.no_grad():
         logits, matched = model.logits(PAIRS)
     found = [[*one.probabilities.values()] for one in model.predict(PAIRS)]
     torch.testing.assert_close(torch.tensor(found), logits.softmax(dim=1), atol=1e-5, rtol=1e-5)
     for cost, (n, m), alone in zip(matched.cost, matched.sizes.tolist(), model.aligner.costs(PAIRS), strict=True):
-        torch.testing.assert_close(cost[:n, :m], alone.float(), atol=1e-5, rtol=1e-5)
+        np.testing.assert_allclose(cost[:n, :m].numpy(), alone, atol=1e-5, rtol=1e-5)
     assert [[*one.probabilities.values()] for one in model.train().predict(PAIRS)] == found
 
 
 def test_a_refined_ranker_ranks_by_the_score_that_it_learns_in_any_mode() -> None:
-    model = wm.Ranker(wm.Projected(VECTORS, 6), wm.Exactly(2), split="line", refinement=scattered(novelty=0.3))
+    cost = Cost(Cosine(), *terms(8, 0.3))
+    model = wm.Ranker(wm.Aligner("line", Projected(VECTORS, 6), cost), wm.Exactly(2))
     query, documents = NAMES[:3], [NAMES[3:10], NAMES[11:13], NAMES[14:20]]
     found = model.train().rank(query, documents)
     assert model.eval().rank(query, documents) == found
@@ -173,7 +174,7 @@ def test_a_refined_ranker_ranks_by_the_score_that_it_learns_in_any_mode() -> Non
 
 @pytest.mark.parametrize(("hidden", "novelty"), [(8, 0.0), (0, 0.7)])
 def test_an_empty_text_has_nothing_to_refine(hidden: int, novelty: float) -> None:
-    model = classifier(wm.Transport(wm.Exactly(2)), scattered(hidden, novelty))
+    model = classifier(Transport(wm.Exactly(2)), *terms(hidden, novelty))
     pairs: list[tuple[list[str], list[str]]] = [([], NAMES[:2]), (NAMES[:2], []), ([], []), (NAMES[:2], NAMES[2:5])]
     found = model.predict(pairs)
     assert [len(one.alignment.links) for one in found if one.alignment] == [0, 0, 0, 2]
@@ -182,22 +183,20 @@ def test_an_empty_text_has_nothing_to_refine(hidden: int, novelty: float) -> Non
 
 
 def test_a_refined_alignment_says_that_it_looked_at_the_text_around() -> None:
-    model = classifier(wm.Transport(wm.Exactly(2)), scattered(novelty=0.7))
+    model = classifier(Transport(wm.Exactly(2)), *terms(8, 0.7))
     assert model.aligner.contextual
-    checked = model.aligner.align(*PAIRS[0], wm.Exactly(2)).verify()
+    checked = model.aligner.align(*PAIRS[0], wm.Exactly(2)).verify(model.aligner)
     assert checked.contextual
     assert not checked.score_holds
     assert "The costs look at the deleted text too." in str(checked)
 
 
-@pytest.mark.parametrize(("hidden", "novelty", "nearest"), [(8, 0.0, 0), (0, 0.7, 0), (4, 0.25, 2)])
-def test_a_refined_model_comes_back_from_its_folder(hidden: int, novelty: float, nearest: int, tmp_path: Path) -> None:
-    model = classifier(wm.Transport(wm.Exactly(2)), scattered(hidden, novelty, nearest)).eval()
+@pytest.mark.parametrize(("hidden", "novelty"), [(8, 0.0), (0, 0.7), (4, 0.25)])
+def test_a_refined_model_comes_back_from_its_folder(hidden: int, novelty: float, tmp_path: Path) -> None:
+    model = classifier(Transport(wm.Exactly(2)), *terms(hidden, novelty)).eval()
     model.save_pretrained(tmp_path)
     again = wm.Classifier.from_pretrained(tmp_path, encoder=VECTORS)
-    assert again.refinement is not None
-    found = again.refinement.hidden, again.refinement.novelty, again.refinement.nearest
-    assert found == (hidden, novelty, nearest)
+    assert again.aligner.cost == model.aligner.cost
     assert [one.probabilities for one in again.predict(PAIRS)] == [one.probabilities for one in model.predict(PAIRS)]
 
 
@@ -230,21 +229,16 @@ def test_only_what_reads_the_costs_around_learns_to_choose_the_span_after_the_ne
     pairs, encoder = marked_after_the_nearest(220)
     train, validation, test = pairs[:140], pairs[140:180], pairs[180:]
     torch.manual_seed(0)
-    model = wm.Classifier(
-        wm.Projected(encoder, 16, learned=not refined),
-        wm.Transport(wm.Exactly(1), wm.Temperature(0.1)),
-        ["no", "yes"],
-        cosine_distance,
-        split="line",
-        refinement=Refinement(8) if refined else None,
-        hidden=8,
-    )
+    projected = Projected(encoder, 16, learned=not refined)
+    cost = Cost(Cosine(), *([Refined(8)] if refined else []))
+    rule = Transport(wm.Exactly(1), Temperature(0.1))
+    model = wm.Classifier(wm.Aligner("line", projected, cost), rule, ["no", "yes"], hidden=8)
     assert chosen(model, test) < 0.1
-    Fitting[Pair](
-        model,
-        lambda some: classify_loss(model, LossSettings(alpha=0.05), some),
-        lambda: chosen(model, validation),
-        Schedule(25, batch=20, rate=0.02, patience=25),
-    ).run(train)
-    found = chosen(model, test)
-    assert found >= 0.9 if refined else found < 0.6
+
+    class ByLinks(ClassifyTask):
+        def score(self) -> float:
+            return chosen(model, validation)
+
+    Fitting[Pair](ByLinks(model, validation, alpha=0.05), Schedule(25, batch=20, rate=0.02, patience=25)).run(train)
+    agreement = chosen(model, test)
+    assert agreement >= 0.9 if refined else agreement < 0.6

@@ -1,0 +1,158 @@
+"""A cost as a value: one definition for alignment, training, saving, settings and the model card."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from whymatch.cost.base import Array, Base, Cosine, Dot, Euclidean, NegativeCosine, ScaledDot, SquaredEuclidean
+from whymatch.cost.term import PaddedPairs, Term
+from whymatch.cost.terms import Calibrated
+from whymatch.cost.words import WordCounts
+from whymatch.text.document import Document
+
+
+@dataclass(frozen=True, init=False)
+class Cost:
+    """A base distance, changed by terms in their order; terms that mix vectors come before the distance.
+
+    >>> from whymatch.cost import Cosine, Neighbours, Order
+    >>> cost = Cost(Cosine(), Neighbours(0.4), Order(0.1))
+    >>> cost.name, cost.contextual
+    ('cosine distance with neighbours (0.4) and order (0.1)', True)
+    >>> cost.to_list()
+    ['cosine', {'neighbours': 0.4}, {'order': 0.1}]
+    """
+
+    base: Base
+    terms: tuple[Term, ...] = ()
+
+    def __init__(self, base: Base | None = None, *terms: Term) -> None:
+        object.__setattr__(self, "base", base or Cosine())
+        object.__setattr__(self, "terms", terms)
+        for part, kind in ((self.base, Base), *((term, Term) for term in terms)):
+            if not isinstance(part, kind):
+                raise TypeError(f"A cost is Cost(base, *terms), such as Cost(Cosine(), Neighbours(0.4)), got {part!r}.")
+
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
+        return f"{self.base.words} with {' and '.join(map(str, self.terms))}" if self.terms else self.base.words
+
+    @property
+    def neutral(self) -> float:
+        """What two spans with nothing in common cost."""
+        return next((term.neutral for term in reversed(self.terms) if term.neutral is not None), self.base.neutral)
+
+    @property
+    def least(self) -> float:
+        """What no pair costs less than."""
+        return next((term.least for term in reversed(self.terms) if term.least is not None), self.base.least)
+
+    @property
+    def contextual(self) -> bool:
+        """Whether the cost of a pair depends on more than the text of its two spans."""
+        return any(term.contextual for term in self.terms)
+
+    @property
+    def trains(self) -> bool:
+        """Whether it has weights that training changes."""
+        return any(term.trains for term in self.terms)
+
+    @property
+    def word_counts(self) -> WordCounts | None:
+        """The counts that its terms weigh words by, if they do."""
+        return next((term.counts for term in self.terms if hasattr(term, "counts")), None)
+
+    def __call__(
+        self,
+        left: Array,
+        right: Array,
+        *,
+        sizes: np.ndarray | None = None,
+        texts: Sequence[tuple[Document, Document]] | None = None,
+    ) -> Array:
+        """Costs (n, m) of left vectors (n, d) and right vectors (m, d), or (batch, n, m) of padded batches of them.
+
+        Padding is zero vectors behind the spans, whose numbers are `sizes` (batch, 2). Terms that read words take
+        `texts`, one pair of documents for each pair of the batch. numpy gives numpy, torch gives torch.
+
+        Raises:
+            ValueError: if shapes do not fit, or a term reads words and there are no texts.
+        """
+        if left.ndim not in (2, 3) or left.ndim != right.ndim or left.shape[-1] != right.shape[-1]:
+            shapes = f"{tuple(left.shape)} and {tuple(right.shape)}"
+            raise ValueError(f"Vectors must be (n, d) and (m, d), or batches of them, with the same d, got {shapes}.")
+        if left.ndim == 2:
+            return self(left[None], right[None], texts=texts)[0]
+        if sizes is None:
+            sizes = np.tile([left.shape[1], right.shape[1]], (len(left), 1))
+        cost = self.base.between(self._mixed(left), self._mixed(right))
+        for term in self.terms:
+            cost = term.changed(cost, PaddedPairs(sizes, texts))
+        return cost
+
+    def _mixed(self, vectors: Array) -> Array:
+        """Vectors with what terms mix in; each term sees the vectors as they came, so that their order is free."""
+        added = [mixed for term in self.terms if (mixed := term.mixed_in(vectors)) is not None]
+        return sum(added, start=vectors) if vectors.shape[1] else vectors
+
+    def to_list(self) -> list[Any]:
+        """What config.json has and run.toml takes: the name of the base distance, and a dictionary for each term."""
+        return [self.base.name, *(term.to_dict() for term in self.terms)]
+
+    @classmethod
+    def from_list(cls, values: Sequence[str | Mapping[str, Any]], counts: WordCounts | None = None) -> "Cost":
+        """What `to_list` gave; the base distance is cosine if none is named.
+
+        Raises:
+            ValueError: if a name or a parameter is none of a known distance or term.
+        """
+        bases = {base.name: base for base in _subclasses(Base)}
+        terms = {term.name: term for term in _subclasses(Term)}
+        base, built = None, list[Term]()
+        for place, entry in enumerate(values):
+            if isinstance(entry, str) and place == 0 and entry in bases:
+                base = bases[entry]()
+                continue
+            if not isinstance(entry, Mapping) or len(entry) != 1 or next(iter(entry)) not in terms:
+                known = f"one of {', '.join(sorted(bases))} first, then terms such as {{neighbours = 0.4}}"
+                raise ValueError(f"cost is a list of {known} ({', '.join(sorted(terms))}), got {entry!r:.80}.")
+            ((name, value),) = entry.items()
+            try:
+                built.append(terms[name].from_value(value, counts))
+            except TypeError as error:
+                raise ValueError(f"cost term {name}: {error}.") from None
+        return cls(base, *built)
+
+
+def _subclasses(kind: Any) -> Iterator[Any]:
+    """All classes below one that have a name of their own."""
+    for child in kind.__subclasses__():
+        if not child.__name__.startswith("_"):
+            yield child
+        yield from _subclasses(child)
+
+
+COSTS = {
+    "cosine": Cost(Cosine()),
+    "calibrated": Cost(Cosine(), Calibrated()),
+    "negative-cosine": Cost(NegativeCosine()),
+    "dot": Cost(Dot()),
+    "scaled-dot": Cost(ScaledDot()),
+    "euclidean": Cost(Euclidean()),
+    "squared-euclidean": Cost(SquaredEuclidean()),
+}
+"""Costs by the names that the command line takes."""
+
+
+def named_cost(name: str) -> Cost:
+    """The cost of a name.
+
+    Raises:
+        ValueError: if there is none of that name.
+    """
+    if name not in COSTS:
+        raise ValueError(f"Costs are {', '.join(COSTS)} or a Cost, got {name!r}.")
+    return COSTS[name]

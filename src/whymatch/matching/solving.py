@@ -1,0 +1,107 @@
+"""Pairs of texts as problems of transport: costs in, optimal plans and their proofs out, batched by size."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf, prod
+
+import numpy as np
+
+from whymatch.interruption import interruption_point
+from whymatch.matching.alignment import Step
+from whymatch.text.encoders import Pair
+from whymatch.transport.batch import pad
+from whymatch.transport.constraints import Constraint
+from whymatch.transport.exact import margin, path, solve
+from whymatch.transport.solution import OptimalPath, Solution, Status
+
+MAX_STEPS = 32  # links, in the path that the slider shows
+MAX_MARGIN_WORK = 10**8  # links × pairs of spans, beyond which the margin is not computed
+MAX_PAIRS = 2**26  # pairs of spans of two texts
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Two texts to be aligned, and the constraint that suits their sizes."""
+
+    texts: Pair
+    constraint: Constraint
+    clipped: bool
+    """Whether k was made smaller to suit a short text."""
+    by_default: bool
+    """Whether nobody asked for the constraint."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The optimal plan (n, m) of a problem with costs (n, m), proven optimal to within `gap`."""
+
+    problem: Problem
+    cost: np.ndarray
+    plan: np.ndarray
+    gap: float
+    score: float
+    """What the links are worth together: Σ mass · (zero − cost)."""
+
+
+def fit_problem(pair: Pair, constraint: Constraint, clip: bool, *, by_default: bool) -> Problem | ValueError:
+    """Two texts with the constraint that fits them, or why there is none."""
+    sizes = len(pair[0]), len(pair[1])
+    if prod(sizes) > MAX_PAIRS:
+        pairs = f"{sizes[0]:,} × {sizes[1]:,} pairs of spans"
+        return ValueError(f"{pairs} are more than {MAX_PAIRS:,}, and would not fit in memory. Use larger spans.")
+    if not clip and not constraint.admits(*sizes):
+        return ValueError(constraint.advice(*sizes))
+    fitted = constraint.fitted(*sizes)
+    return Problem(pair, fitted or constraint, clipped=fitted != constraint, by_default=by_default)
+
+
+def solve_batch(problems: Sequence[Problem], costs: Sequence[np.ndarray], neutral: float) -> list[Solved | ValueError]:
+    """The optimal plans of problems with one constraint, or why there is none."""
+    constraint = problems[0].constraint
+    padded, sizes = pad(costs)
+    solution = solve(padded, constraint, sizes=sizes, strict=False)
+    zero = constraint.zero(neutral)
+    solved: list[Solved | ValueError] = []
+    for b, (problem, cost) in enumerate(zip(problems, costs, strict=True)):
+        plan = np.array(solution.plan[b, : cost.shape[0], : cost.shape[1]])
+        if solution.status[b] == Status.OK:
+            linked = plan != 0
+            score = float((plan[linked] * (zero - cost[linked])).sum())
+            solved.append(Solved(problem, cost, plan, float(solution.gap[b]), score))
+        elif 0 in cost.shape:
+            solved.append(Solved(problem, cost, plan, 0.0, 0.0))
+        else:
+            solved.append(ValueError("The costs are no numbers, or forbid so many pairs that nothing is left."))
+    return solved
+
+
+def prove_batch(solved: Sequence[Solved], neutral: float) -> list[tuple[float | None, tuple[Step, ...]]]:
+    """The margin, None where it would take too long, and the path of each problem; all have one constraint."""
+    constraint = solved[0].problem.constraint
+    costs, sizes = pad([one.cost for one in solved])
+    plans = np.zeros_like(costs)
+    for plan, one in zip(plans, solved, strict=True):
+        plan[: len(one.plan), : one.plan.shape[1]] = one.plan
+    work = (plans > 0).sum(axis=(1, 2)) * sizes.prod(axis=1)
+    affordable = np.flatnonzero(work <= (MAX_MARGIN_WORK // 10 if constraint.takes_masses else MAX_MARGIN_WORK))
+    unused = np.zeros(len(affordable))
+    chosen = Solution(plans[affordable], unused, unused, unused)
+    gaps_to_next = margin(costs[affordable], constraint, chosen, sizes=sizes[affordable])
+    margins: list[float | None] = [None] * len(solved)
+    for b, value in zip(affordable, gaps_to_next.tolist(), strict=True):
+        margins[b] = value
+    interruption_point()
+    paths = path(costs, min(MAX_STEPS, int(sizes.min(axis=1).max())) or 1, sizes=sizes)
+    steps = [tuple(_steps(one.cost, paths, b, neutral)) for b, one in enumerate(solved)]
+    return list(zip(margins, steps, strict=True))
+
+
+def _steps(cost: np.ndarray, paths: OptimalPath, b: int, neutral: float) -> Iterator[Step]:
+    """The optimum of problem b of a batch for k = 1, 2, …"""
+    totals, increments, gaps = (values[b].tolist() for values in (paths.cost, paths.increments, paths.gap))
+    for k in range(1, min(len(totals), *cost.shape) + 1):
+        if totals[k - 1] == inf:
+            return  # +inf forbids so many pairs that there are no k links
+        linked = enumerate(paths.partner[b, k - 1, : len(cost)].tolist())
+        links = tuple((i, j, float(cost[i, j])) for i, j in linked if j >= 0)
+        yield Step(k, neutral - totals[k - 1] / k, neutral - increments[k - 1], gaps[k - 1], links)
