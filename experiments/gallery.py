@@ -1,7 +1,7 @@
 """The paper's figures 8 and 9: example rationales, the same two texts under every constraint and under attention."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -148,10 +148,6 @@ def by_attention(texts: tuple[Document, Document], aligner: Aligner) -> dict[str
     cost = torch.from_numpy(aligner.costs([texts])[0])
     rule, sizes = Attend(TEMPERATURE), torch.tensor([[len(text) for text in texts]])
     active, weights = rule.active(cost[None], sizes)[0], rule.weights(cost[None], sizes)[0]
-    links = sorted(with_weights(active, weights), key=lambda link: (-link[2], link))
+    links = [[i, j, float(weights[i, j])] for i, j in active.nonzero().tolist()]
+    links.sort(key=lambda link: (-link[2], link))
     return {"name": f"attention, T = {TEMPERATURE:g}", "words": f"{ATTENTION}.".capitalize(), "links": links}
-
-
-def with_weights(active: torch.Tensor, weights: torch.Tensor) -> Iterator[list[Any]]:
-    for i, j in active.nonzero().tolist():
-        yield [i, j, float(weights[i, j])]

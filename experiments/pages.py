@@ -7,14 +7,14 @@ from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 from experiments import sparsity, speed, statistics
-from experiments.records import origin, read_runs
+from experiments.records import markdown, origin, read_runs
 from experiments.tables import Row, Table, read_tables
 from whymatch.files import read_json, write_whole
 
 MAX_SEEDS = 100  # that are looked for
 HEAD = "Written by `python -m experiments` from `experiments/results/`."
 LEGEND = "What rows and columns are called is explained on the [first page](../results.md#words)."
-ORIGINS = ["## Where the numbers come from", "", "| command | hardware | time | commits |", "|---|---|---|---|"]
+ORIGINS = "## Where the numbers come from"
 ABLATIONS = """
 Rows that change one thing of a row on the other pages, or try what did not help. They are rows of the tables named in
 the headings, run by the same commands; hardware and commits are at the end of those pages. The first rows of each table
@@ -69,20 +69,24 @@ class Measured:
         """Its rows that are shown in one of these places and have something to show."""
         return [row for row in self.table.rows if row.shown in shown and (self.runs[row.name] or row.paper)]
 
-    def grid(self, rows: Iterable[Row], columns: Sequence[str] = (), suffix: str = "") -> list[str]:
-        """Lines of a Markdown table for rows, each followed by the paper's, without its head."""
-        columns, lines = columns or [*self.table.columns], []
+    def cells(self, rows: Iterable[Row], columns: Iterable[str], suffix: str = "") -> list[list[str]]:
+        """The cells of rows, each followed by the paper's."""
+        lines = []
         for row in rows:
             if runs := self.runs[row.name]:
                 cells = [cell(self.table.columns[name], row, runs) for name in columns]
-                lines.append(f"| **{row.name}**{suffix} | {' | '.join(cells)} | {len(runs) if row.seeded else '–'} |")
+                lines.append([f"**{row.name}**{suffix}", *cells, str(len(runs)) if row.seeded else "–"])
             if row.paper:
                 cells = [f"{row.paper[name]:g}" if name in row.paper else "" for name in columns]
-                lines.append(f"| {row.name}, the paper | {' | '.join(cells)} | |")
+                lines.append([f"{row.name}, the paper", *cells, ""])
         return lines
 
+    def grid(self, rows: Iterable[Row]) -> list[str]:
+        """The lines of a Markdown table with all columns."""
+        return markdown([*self.table.columns, "seeds"], self.cells(rows, self.table.columns))
+
     @property
-    def origin(self) -> str:
+    def origin(self) -> list[str]:
         """Where its numbers come from."""
         most = max(map(len, self.runs.values()))
         command = f"{self.table.name} --data DATA --seeds {most}"
@@ -116,13 +120,14 @@ def _first(sets: Mapping[str, list[Measured]], every: Mapping[str, str], words: 
     parts = ["# Results", "", HEAD, "", *introduction.splitlines(), ""]
     for name, tables in sets.items():
         columns = tables[0].table.headline or tuple(tables[0].table.columns)
-        lines = [
-            line
+        rows = [
+            cells
             for one in tables
-            for line in one.grid(one.rows("headline"), columns, one.table.encoder and f", {one.table.encoder}")
+            for cells in one.cells(one.rows("headline"), columns, one.table.encoder and f", {one.table.encoder}")
         ]
-        if lines:
-            parts += [f"### {_title(tables)} ([all rows](results/{name}.md))", "", *_head(columns), *lines, ""]
+        if rows:
+            title = f"### {_title(tables)} ([all rows](results/{name}.md))"
+            parts += [title, "", *markdown([*columns, "seeds"], rows), ""]
     parts += [*summary.splitlines(), "", "## All pages", ""]
     parts += [f"- [{page.splitlines()[0].removeprefix('# ')}](results/{name}.md)" for name, page in every.items()]
     return "\n".join([*parts, ""])
@@ -133,7 +138,7 @@ def _page(name: str, tables: Sequence[Measured], images: Path) -> str:
     parts = [f"# {_title(tables)}", "", HEAD, LEGEND, ""]
     for measured in tables:
         table = measured.table
-        parts += [f"## {table.title}", "", table.about.strip(), "", *_head([*table.columns])]
+        parts += [f"## {table.title}", "", table.about.strip(), ""]
         parts += [*measured.grid(measured.rows("page", "headline")), "", table.notes.strip(), ""]
     figures = [figure for figure in FIGURES if figure.page == name and (images / figure.file).is_file()]
     return _ended(parts, [measured.origin for measured in tables], figures, images)
@@ -156,27 +161,23 @@ def _ablations(tables: Iterable[Measured]) -> str:
         if rows := measured.rows("ablation"):
             table = measured.table
             beside = [replace(row, paper={}) for row in table.rows if row.name in table.beside]
-            parts += [f"## {table.title}", "", *_head([*table.columns]), *measured.grid([*beside, *rows])]
+            parts += [f"## {table.title}", "", *measured.grid([*beside, *rows])]
             parts += ["", table.ablations.strip(), ""]
     return "\n".join(["# Ablations", "", HEAD, LEGEND, "", ABLATIONS, "", *parts]) if parts else ""
 
 
-def _ended(parts: Sequence[str], origins: Sequence[str], figures: Iterable[Figure], images: Path) -> str:
+def _ended(parts: Sequence[str], origins: Sequence[list[str]], figures: Iterable[Figure], images: Path) -> str:
     """A page with its figures, and where its numbers come from."""
     lines, commands = [*parts], [*origins]
     for _, file, title, caption, command in figures:
         lines += [f"## {title}", "", caption, "", f"![{title}](../{images.name}/{file})", ""]
-        commands.append(f"| `python -m experiments {command}` | | | |")
-    return "\n".join([*lines, *ORIGINS, *commands, ""])
+        commands.append([f"`python -m experiments {command}`", "", "", ""])
+    return "\n".join([*lines, ORIGINS, "", *markdown(["hardware", "time", "commits"], commands), ""])
 
 
 def _title(tables: Sequence[Measured]) -> str:
     """The name of a data set, which the title of its first table begins with."""
     return tables[0].table.title.split(":")[0]
-
-
-def _head(columns: Sequence[str]) -> list[str]:
-    return [f"| | {' | '.join(columns)} | seeds |", f"|{'---|' * (len(columns) + 2)}"]
 
 
 def _words(file: Path) -> str:

@@ -3,7 +3,7 @@
 import json
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -56,10 +56,21 @@ def commit() -> str | None:
     return f"{last}{'-dirty' * bool(changed)}" if last else None
 
 
-def origin(command: str, runs: Sequence[dict[str, Any]]) -> str:
-    """Where the numbers of a table come from, as a row of a Markdown table: command, hardware, time and commits."""
+def markdown(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """The lines of a Markdown table, whose first column has no name.
+
+    >>> markdown(["P@1"], [["**OT**", "96.9"]])
+    ['| | P@1 |', '|---|---|', '| **OT** | 96.9 |']
+    """
+    columns = [*columns]
+    lines = [f"| | {' | '.join(columns)} |", f"|{'---|' * (len(columns) + 1)}"]
+    return [*lines, *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def origin(command: str, runs: Sequence[dict[str, Any]]) -> list[str]:
+    """Where the numbers of a table come from: command, hardware, time and commits."""
     commits = ", ".join(sorted({run["commit"] for run in runs if run["commit"]})) or "none"
     hardware = "; ".join(sorted({run["hardware"] for run in runs}))
     seconds = sum(run["seconds"] for run in runs)
     time = f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{max(seconds, 2):.0f} seconds"
-    return f"| `python -m experiments {command}` | {hardware} | {time} | {commits} |"
+    return [f"`python -m experiments {command}`", hardware, time, commits]

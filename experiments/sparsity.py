@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from experiments.records import slug, write_run
+from experiments.records import markdown, slug, write_run
 from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
 from whymatch.transport.exact import solve
 
@@ -76,15 +76,15 @@ def section(runs: Sequence[dict[str, Any]]) -> str:
         "",
         ABOUT.format(problems=runs[0]["results"]["problems"], least=SIZES[0], most=SIZES[1]),
         "",
-        "| | in the paper | promise, n ≤ m | promised here | links counted | mean | of all pairs | promises broken |",
-        f"|{'---|' * 8}",
     ]
+    columns = ["in the paper", "promise, n ≤ m", "promised here", "links counted", "mean", "of all pairs"]
+    rows = []
     for run in runs:
         counts, (name, promise) = run["results"], PAPER[run["constraint"]]
         promised, links = (between(counts[f"fewest {what}"], counts[f"most {what}"]) for what in ("promised", "links"))
         cells = [f"**`{run['row']}`**", name, promise, promised, links, f"{counts['mean links']:.1f}"]
-        lines.append(f"| {' | '.join(cells)} | {counts['% of pairs']:.1f}% | {counts['broken promises']} |")
-    return "\n".join(lines)
+        rows.append([*cells, f"{counts['% of pairs']:.1f}%", str(counts["broken promises"])])
+    return "\n".join([*lines, *markdown([*columns, "promises broken"], rows)])
 
 
 def between(fewest: int, most: int) -> str:

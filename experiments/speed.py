@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 from torch import Tensor
 
-from experiments.records import slug, write_run
+from experiments.records import markdown, slug, write_run
 from whymatch.learning.losses import contrastive
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.matcher import Matcher
@@ -50,9 +50,10 @@ ratios medians of the ratios within a round. The paper, with Sinkhorn on a V100:
 training and 1.6 times slower than attention during inference". Its attention has parameters of its own, ours has none.
 """.strip()
 
+COLUMNS = ["parameters", "training step, ms", "to attention", "prediction of a pair, ms", "to attention"]
 PAPER = {
-    ATTENTION: "| Attention, the paper | 2.4M | 180 s an epoch | 1 | 4.9 | 1 |",
-    "OT": "| OT, the paper | 2.0M | 600 s an epoch | 3.3 | 8.0 | 1.6 |",
+    ATTENTION: ["Attention, the paper", "2.4M", "180 s an epoch", "1", "4.9", "1"],
+    "OT": ["OT, the paper", "2.0M", "600 s an epoch", "3.3", "8.0", "1.6"],
 }
 """What the paper measured on a V100."""
 
@@ -170,7 +171,7 @@ def run_speed(
     pairs, on = pairs or (64 if gpu else 16), slug(torch.cuda.get_device_name()) if gpu else "cpu"
     for kind, what in ENCODERS.items():
         turns = rounds or (61 if gpu else ROUNDS[kind])
-        line(f"speed: {kind}, {what}; {turns} rounds of {pairs} pairs")
+        line(f"speed: {kind}, {what}; {turns} rounds of {pairs} pairs: {' | '.join(COLUMNS)}")
         start = time.perf_counter()
         rules = measured(kind, pairs, turns)
         seconds = (time.perf_counter() - start) / len(rules)
@@ -178,9 +179,10 @@ def run_speed(
             record: dict[str, Any] = {"table": "speed", "row": row, "seed": 0, "encoder": kind, "pairs": pairs}
             record |= {"rounds": turns, "results": results, "seconds": round(seconds, 1)}
             write_run(folder / f"{on}-{slug(kind)}-{slug(row)}-0.json", record)
-            times, to = results["training step, s"], results["training step to attention"]
-            looks, of = results["prediction of a pair, s"], results["prediction to attention"]
-            line(f"  {row}: step {1e3 * times:.1f} ms ({to:.2f}×), prediction {1e3 * looks:.2f} ms a pair ({of:.2f}×)")
+            line(
+                "  "
+                + ", ".join(f"{name} {cell}" for name, cell in zip(["", *COLUMNS], _cells(row, results), strict=True))
+            )
 
 
 def section(runs: Sequence[dict[str, Any]]) -> str:
@@ -190,20 +192,16 @@ def section(runs: Sequence[dict[str, Any]]) -> str:
     for run in runs:
         groups.setdefault((run["hardware"], run["encoder"]), []).append(run)
     for (hardware, kind), group in groups.items():
-        lines += [
-            f"**{hardware}; {kind}** ({ENCODERS[kind]}), {group[0]['rounds']} rounds of {group[0]['pairs']} pairs:",
-            "",
-        ]
-        lines += ["| | parameters | training step, ms | to attention | prediction of a pair, ms | to attention |"]
-        lines += [f"|{'---|' * 6}"]
-        results = {run["row"]: run["results"] for run in group}
+        size = f"{group[0]['rounds']} rounds of {group[0]['pairs']} pairs"
+        results, rows = {run["row"]: run["results"] for run in group}, []
         for row in [row for row in RULES if row in results]:
-            numbers = results[row]
-            step, look = 1e3 * numbers["training step, s"], 1e3 * numbers["prediction of a pair, s"]
-            to, of = numbers["training step to attention"], numbers["prediction to attention"]
-            lines += [
-                f"| **{row}** | {numbers['parameters'] / 1e6:.2f}M | {step:.1f} | {to:.2f} | {look:.3f} | {of:.2f} |"
-            ]
-            lines += [PAPER[row]] if row in PAPER and kind == "bi-SRU" else []
-        lines += [""]
+            rows.append(_cells(row, results[row]))
+            rows += [PAPER[row]] if row in PAPER and kind == "bi-SRU" else []
+        lines += [f"**{hardware}; {kind}** ({ENCODERS[kind]}), {size}:", "", *markdown(COLUMNS, rows), ""]
     return "\n".join(lines).rstrip()
+
+
+def _cells(row: str, numbers: Mapping[str, float]) -> list[str]:
+    step, look = 1e3 * numbers["training step, s"], 1e3 * numbers["prediction of a pair, s"]
+    ratios = [f"{numbers[f'{what} to attention']:.2f}" for what in ("training step", "prediction")]
+    return [f"**{row}**", f"{numbers['parameters'] / 1e6:.2f}M", f"{step:.1f}", ratios[0], f"{look:.3f}", ratios[1]]

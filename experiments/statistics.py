@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.records import slug, write_run
+from experiments.records import markdown, slug, write_run
 from whymatch.datasets.catalog import NAMES, OFFICIAL, PAPER
 from whymatch.datasets.conversion import flat_statistics, shown_count
 from whymatch.datasets.eraser import is_eraser
@@ -64,13 +64,11 @@ def grid(
     for run in runs:
         values = flat_statistics(run["results"])
         rows.setdefault(tuple(shown_count(values.get(column)) for column in columns), []).append(run["row"])
-    lines = [f"| | {' | '.join(columns.values())} |", f"|{'---|' * (len(columns) + 1)}"]
-    compared: set[str] = set()
+    lines, compared = [], set[str]()
     for cells, names in rows.items():
-        lines.append(f"| **{', '.join(names)}** | {' | '.join(cells)} |")
+        lines.append([f"**{', '.join(names)}**", *cells])
         base = names[0].split("-")[0]
         if base in others and base not in compared:
             compared.add(base)
-            theirs = [shown_count(others[base].get(column)) for column in columns]
-            lines.append(f"| {base}, {whose} | {' | '.join(theirs)} |")
-    return lines
+            lines.append([f"{base}, {whose}", *(shown_count(others[base].get(column)) for column in columns)])
+    return markdown(columns.values(), lines)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from experiments.records import slug
-from whymatch.learning.settings import Settings, completed, typed
+from whymatch.learning.settings import Settings, typed
 
 ENCODERS = ("encoder", "reader")  # tables of settings that may name word vectors, which lie beside the data
 EXTRAS = ("unrolled", "marked")  # what a row may ask for beside settings
@@ -187,7 +187,18 @@ def agree(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     old, new = ({"its own": run["settings"], **run.get("first", {})} for run in (before, now))
     old["its own"] = old["its own"] | schedule
     try:
-        same = old.keys() == new.keys() and all(completed(old[part]) == values for part, values in new.items())
+        same = old.keys() == new.keys() and all(_completed(old[part]) == values for part, values in new.items())
     except ValueError:
         return False
     return same and all(before.get(key) == now.get(key) for key in ("started from", *EXTRAS))
+
+
+def _completed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Stored settings with the defaults of those that they lack."""
+    return asdict(typed(Settings, _without_none(values), "a stored run"))
+
+
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as a file would have them, which has no None."""
+    tables = {key: _without_none(value) if isinstance(value, Mapping) else value for key, value in values.items()}
+    return {key: value for key, value in tables.items() if value is not None}

@@ -75,9 +75,9 @@ def test_every_row_is_run_once_and_stands_beside_the_papers(clone: Path, capsys:
     assert str(clone) not in json.dumps(record)
     page = (clone / "docs" / "results" / "pets.md").read_text()
     assert "| **OT (exact k = 1)** | 100.0 ± 0.0 | 1.0 ± 0.0 | 2 |" in page
-    assert "| OT (exact k = 1), the paper | 12.5 |  | |" in page
+    assert "| OT (exact k = 1), the paper | 12.5 |  |  |" in page
     assert "| **Untrained, whole** | 100.0 | 1.0 | – |" in page
-    assert "| Somebody else's, the paper | 77 |  | |" in page
+    assert "| Somebody else's, the paper | 77 |  |  |" in page
     capsys.readouterr()
     assert main(["pets", "--data", "data", "--seeds", "2"]) == 0
     said = capsys.readouterr().err

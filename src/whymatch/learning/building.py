@@ -28,7 +28,7 @@ from whymatch.text.vectors import WordVectors, read_vectors
 
 def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Classifier:
     """A model with the labels and word counts of the records that it is trained on and chosen by."""
-    counts = WordCounts.of(text.text for text in texts_of(records)) if counts_words(settings) else None
+    counts = WordCounts.of(text.text for text in texts_of(records)) if _counts_words(settings) else None
     vectors = _word_vectors(settings, records)
     weights = None
     if vectors is not None and counts is not None and settings.encoder.rare:
@@ -45,7 +45,7 @@ def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Class
     return Classifier(aligner, rule, labels, reader=reader, hidden=settings.hidden, dropout=settings.dropout)
 
 
-def counts_words(settings: Settings) -> bool:
+def _counts_words(settings: Settings) -> bool:
     """Whether its cost or its encoder weighs words by how many texts have them."""
     return bool(settings.encoder.rare) or Cost.from_list(settings.cost, NO_COUNTS).word_counts is not None
 

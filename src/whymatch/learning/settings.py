@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from itertools import product
 from math import isfinite, prod
 from pathlib import Path
@@ -135,20 +135,6 @@ def checked(value: Any, hint: Any, what: str) -> Any:
         for option in options
     ]
     raise ValueError(f"{what} takes {' or '.join(name for name in names if name != 'NoneType')}, got {value!r}.")
-
-
-def completed(values: Mapping[str, Any], where: str = "") -> dict[str, Any]:
-    """Settings on disk as those of today are written; one that was not there yet has its default."""
-    return asdict(typed(Settings, without_none(values), where))
-
-
-def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as a file would have them: what is None is left away."""
-    return {
-        key: without_none(value) if isinstance(value, Mapping) else value
-        for key, value in values.items()
-        if value is not None
-    }
 
 
 def _options(key: str, value: Any) -> list[Any]:
