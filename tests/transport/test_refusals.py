@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from whymatch import (
+from whymatch.transport import (
     Balanced,
     Constraint,
     Exactly,

@@ -17,6 +17,7 @@ from whymatch.text.encoders.folders import member, model_files, read_weights, st
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
+    from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
 MAX_TOKENS_PER_BATCH = {"cpu": 2**10, "cuda": 2**16}  # padding included
 
@@ -26,7 +27,8 @@ class Network:
     """A Hugging Face encoder with its tokenizer. A window is a list of token numbers that the model reads at once."""
 
     model: Any
-    tokenizer: Any
+    """A model of transformers; which class it has depends on its folder."""
+    tokenizer: "PreTrainedTokenizerFast"
     before: list[int]
     """The special tokens before a text."""
     after: list[int]
@@ -224,7 +226,7 @@ def _build(folder: Path, stage: Path) -> tuple[Any, list[str]]:
     return model, sorted(report["missing_keys"])
 
 
-def _read_tokenizer(stage: Path, config: Any) -> Any:
+def _read_tokenizer(stage: Path, config: "PreTrainedConfig") -> Any:
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(stage, config=config, local_files_only=True, trust_remote_code=False)
@@ -240,7 +242,7 @@ def _positions(model: Any) -> int:
     return limit - (0 if padding is None else padding + 1) if limit > 0 else 512
 
 
-def _around(tokenizer: Any) -> tuple[list[int], list[int]]:
+def _around(tokenizer: "PreTrainedTokenizerFast") -> tuple[list[int], list[int]]:
     """The special tokens that a tokenizer puts before and after a text."""
     bare, full = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
     start = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
