@@ -225,15 +225,18 @@ def test_numpy_and_torch_give_the_same_costs_each_in_its_own_kind(base: Base, te
     np.testing.assert_allclose(by_numpy, by_torch.numpy(), atol=1e-12)
 
 
-@pytest.mark.parametrize("terms", TERMS[:-1], ids=lambda terms: " ".join(map(str, terms)) or "plain")
+@pytest.mark.parametrize("terms", TERMS, ids=lambda terms: " ".join(map(str, terms)) or "plain")
 def test_whatever_stands_in_the_padding_a_problem_costs_what_it_costs_alone(terms: tuple[Term, ...]) -> None:
     cost, sizes = Cost(Cosine(), *terms), np.array([[6, 7], [2, 3], [1, 7], [4, 1], [0, 3], [2, 0]])
     left, right = vectors(6, 6, 5).numpy(), vectors(6, 7, 5, seed=1).numpy()
     for b, (n, m) in enumerate(sizes):
         left[b, n:], right[b, m:] = 0, 0
-    together = cost(left, right, sizes=sizes)
+    pieces = ["the cat", "a dog", "it sat", "the dog ran", "a cat", "it", "ran"]
+    texts = [(joined(pieces[:n]), joined(pieces[::-1][:m])) for n, m in sizes]
+    together = cost(left, right, sizes=sizes, texts=texts)
     for b, (n, m) in enumerate(sizes):
-        np.testing.assert_allclose(together[b, :n, :m], cost(left[b, :n], right[b, :m]), atol=1e-12)
+        alone = cost(left[b, :n], right[b, :m], texts=texts[b : b + 1])
+        np.testing.assert_allclose(together[b, :n, :m], alone, atol=1e-12)
 
 
 @pytest.mark.parametrize("terms", TERMS, ids=lambda terms: " ".join(map(str, terms)) or "plain")

@@ -1,0 +1,56 @@
+"""CONTRIBUTING.md describes the code as it is."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+import whymatch
+
+ROOT = Path(__file__).parents[1]
+SOURCE = Path(whymatch.__file__).parent
+GUIDE = ROOT / "CONTRIBUTING.md"
+
+
+def mapped() -> dict[str, set[str]]:
+    """The files that the map names, by the folder under whose heading they stand, relative to src/whymatch."""
+    files: dict[str, set[str]] = {}
+    folder = None
+    for line in GUIDE.read_text(encoding="utf-8").partition("\n## The map\n")[2].partition("\n## ")[0].splitlines():
+        if line.startswith("### "):
+            heading = re.fullmatch(r"### `src/whymatch/(.*)`", line)
+            folder = heading[1].rstrip("/") if heading else None
+        elif folder is not None:
+            files.setdefault(folder, set()).update(re.findall(r"`(\w+\.py)`", line))
+    return files
+
+
+def test_the_map_names_every_folder_and_file() -> None:
+    modules = [file.relative_to(SOURCE) for file in SOURCE.glob("**/*.py")]
+    expected: dict[str, set[str]] = {}
+    for module in modules:
+        folder = module.parent.as_posix().removeprefix(".")
+        expected.setdefault(folder, set()).update({module.name} - {"__init__.py"})
+    named = {folder: files - {"__init__.py"} for folder, files in mapped().items()}
+    assert named.keys() == expected.keys()
+    for folder, files in expected.items():
+        assert named[folder] == files, f"src/whymatch/{folder}: bring the map in CONTRIBUTING.md up to date"
+
+
+@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "README.md"])
+def test_every_path_that_is_named_or_linked_exists(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    linked = re.findall(r"\]\(((?!http|#)[^)#]+)", text)
+    named = re.findall(r"`((?:src|tests|docs|examples|experiments|benchmarks|locks)/[\w./-]*)`", text)
+    for path in [*linked, *named]:
+        assert (ROOT / path).exists(), f"{document} names {path}, which is not there"
+    for path in re.findall(r"`(\w[\w/]*/\w+\.py)`", text):
+        assert (ROOT / path).exists() or (SOURCE / path).exists() or (SOURCE / "transport" / path).exists(), path
+
+
+def test_the_examples_of_the_guide_run() -> None:
+    results = doctest.testfile(str(GUIDE), module_relative=False, optionflags=doctest.REPORT_ONLY_FIRST_FAILURE)
+    assert results.attempted > 10
+    assert not results.failed
