@@ -26,6 +26,7 @@ Text: TypeAlias = str | Sequence[str] | Document
 SENTENCE_COST = Cost(Cosine())
 WORD_COST = Cost(Cosine(), Calibrated(), Order(0.4))
 MAX_PAIRS_PER_BATCH = 2**22  # pairs of spans, padding included
+MAX_SPANS_PER_PRODUCT = 2**13  # spans of texts whose vectors are stacked
 # Costs below which spans are taken to match where nobody gives a threshold, by encoder and cost: sentences by
 # benchmarks/thresholds.py, words by benchmarks/word_alignment.py.
 THRESHOLDS = {(MINILM, SENTENCE_COST): 0.55, (f"{MINILM}, layer 3", WORD_COST): 0.84}
@@ -158,14 +159,25 @@ class Aligner:
         Raises:
             ValueError: if the encoder refuses a text.
         """
-        return [
-            self.compare(pair, vectors) for pair, vectors in zip(pairs, all_or_raise(self.encode(pairs)), strict=True)
-        ]
+        return self.compare_many(pairs, all_or_raise(self.encode(pairs)))
 
     def compare(self, pair: Pair, vectors: Vectors) -> np.ndarray:
         """The cost (n, m) of every pair of spans of two texts with these vectors, in double precision."""
         left, right = (np.asarray(side, dtype=np.float64) for side in vectors)
         return self.cost(left, right, texts=[pair])
+
+    def compare_many(self, pairs: Sequence[Pair], vectors: Sequence[Vectors]) -> list[np.ndarray]:
+        """As `compare`, to the bit, for many pairs: those of the same sizes in one product, without padding."""
+        groups: dict[tuple[tuple[int, ...], ...], list[int]] = defaultdict(list)
+        for number, (left, right) in enumerate(vectors):
+            groups[left.shape, right.shape].append(number)
+        costs: dict[int, np.ndarray] = {}
+        for ((n, *_), (m, *_)), numbers in groups.items():
+            size = max(1, MAX_SPANS_PER_PRODUCT // max(1, n + m))
+            for batch in (numbers[start : start + size] for start in range(0, len(numbers), size)):
+                left, right = (np.stack([vectors[i][side] for i in batch]).astype(np.float64) for side in (0, 1))
+                costs |= zip(batch, self.cost(left, right, texts=[pairs[i] for i in batch]), strict=True)
+        return [costs[number] for number in range(len(pairs))]
 
     def solve(
         self,
@@ -210,8 +222,9 @@ class Aligner:
         for numbers in groups.values():
             for batch in size_sorted(numbers, sizes, MAX_PAIRS_PER_BATCH):
                 interruption_point()
-                costs = [self.compare(problems[number].texts, vectors[number]) for number in batch]  # type: ignore[arg-type]
-                yield batch, solve_batch([problems[number] for number in batch], costs, self.cost.neutral)
+                chosen = [problems[number] for number in batch]
+                costs = self.compare_many([problem.texts for problem in chosen], [vectors[number] for number in batch])  # type: ignore[misc]
+                yield batch, solve_batch(chosen, costs, self.cost.neutral)
 
     def explain(self, solved: Sequence[Any], *, links_only: bool = False) -> list[Any]:
         """The alignments of solved problems, with margin and path unless `links_only`; errors stay what they are."""
