@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from whymatch.matching.aligner import Aligner
     from whymatch.transport.constraints import Constraint
 
-TOGETHER = 64  # pairs that are encoded and solved at a time
+PAIRS_PER_BATCH = 64  # that are encoded and solved together
 
 
 def add_to(verbs: Any) -> None:
@@ -90,13 +90,13 @@ def texts(settings: argparse.Namespace) -> tuple[str, str]:
     """The two texts, read before anything slow happens."""
     if settings.left == settings.right == "-" and not settings.text:
         raise ValueError("Standard input can be one of the two texts, not both.")
-    found = []
+    pair = []
     for name, source in (("LEFT", settings.left), ("RIGHT", settings.right)):
         text = source if settings.text else read_text(source, max_mb=settings.max_mb, encoding=settings.encoding)
         if is_blank(text):
             raise ValueError(f"{name} is empty: there is nothing to align.")
-        found.append(text)
-    return found[0], found[1]
+        pair.append(text)
+    return pair[0], pair[1]
 
 
 def build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
@@ -135,11 +135,11 @@ def run_many(settings: argparse.Namespace) -> int:
     with nullcontext(standard_input()) if settings.pairs == "-" else opened(Path(settings.pairs)) as file:
         aligner, constraint = build(settings)
         rows = progress(read_pairs(file, settings), Path(settings.pairs))
-        while some := list(islice(rows, TOGETHER)):
-            good = [row for row in some if not isinstance(row[1], ValueError)]
-            found = iter(aligner.outcomes([pair for _, pair, _ in good], constraint, clip=settings.clip))
-            for line, pair, extra in some:
-                outcome = pair if isinstance(pair, ValueError) else next(found)
+        while batch := list(islice(rows, PAIRS_PER_BATCH)):
+            good = [row for row in batch if not isinstance(row[1], ValueError)]
+            outcomes = iter(aligner.outcomes([pair for _, pair, _ in good], constraint, clip=settings.clip))
+            for line, pair, extra in batch:
+                outcome = pair if isinstance(pair, ValueError) else next(outcomes)
                 if isinstance(outcome, ValueError):
                     bad += 1
                     complain(f"line {line}: {outcome}")

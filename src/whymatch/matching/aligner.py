@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from math import inf
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from whymatch.batching import Size, size_sorted
 from whymatch.cost import Calibrated, Cosine, Cost, Order, named_cost
 from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Alignment, Certificate, Link, Step
-from whymatch.matching.solving import Problem, Solved, fit_problem, prove_batch, solve_batch
+from whymatch.matching.solving import NO_PROOF, Problem, Solved, fit_problem, prove_batch, solve_batch
 from whymatch.text.document import LIMIT, Document, document
 from whymatch.text.encoders import Encoder, Pair, Vectors, check_vectors, encode_pairs
 from whymatch.text.encoders.models import MINILM
@@ -22,6 +22,7 @@ from whymatch.text.spans import Splitter, splitter, words
 from whymatch.transport.constraints import Constraint, UpTo, check_constraint
 
 Text: TypeAlias = str | Sequence[str] | Document
+Outcome = TypeVar("Outcome")
 
 SENTENCE_COST = Cost(Cosine())
 WORD_COST = Cost(Cosine(), Calibrated(), Order(0.4))
@@ -122,11 +123,13 @@ class Aligner:
         for number, pair_vectors in zip(readable, self.encode([texts[number] for number in readable]), strict=True):  # type: ignore[misc]
             vectors[number] = pair_vectors
         outcomes: list[Any] = [
-            pair if isinstance(pair, ValueError) else found for pair, found in zip(texts, vectors, strict=True)
+            pair if isinstance(pair, ValueError) else encoded for pair, encoded in zip(texts, vectors, strict=True)
         ]
         for numbers, solved in self._solve_batches(texts, vectors, constraint, clip):
-            for number, alignment in zip(numbers, self.explain(solved, links_only=links_only), strict=True):
-                outcomes[number] = alignment
+            plans = [one for one in solved if isinstance(one, Solved)]
+            alignments = iter(self.explain(plans, links_only=links_only))
+            for number, one in zip(numbers, solved, strict=True):
+                outcomes[number] = next(alignments) if isinstance(one, Solved) else one
         return outcomes
 
     def align_vectors(
@@ -191,7 +194,7 @@ class Aligner:
 
         `explain` turns plans into alignments; who needs scores of many pairs and alignments of few, calls it for those.
         """
-        checked = [check_vectors(self.encoder.name, pair, found) for pair, found in zip(texts, vectors, strict=True)]
+        checked = [check_vectors(self.encoder.name, pair, rows) for pair, rows in zip(texts, vectors, strict=True)]
         outcomes: list[Any] = list(checked)
         for numbers, solved in self._solve_batches(texts, checked, constraint, clip):
             for number, outcome in zip(numbers, solved, strict=True):
@@ -226,22 +229,21 @@ class Aligner:
                 costs = self.compare_many([problem.texts for problem in chosen], [vectors[number] for number in batch])  # type: ignore[misc]
                 yield batch, solve_batch(chosen, costs, self.cost.neutral)
 
-    def explain(self, solved: Sequence[Any], *, links_only: bool = False) -> list[Any]:
-        """The alignments of solved problems, with margin and path unless `links_only`; errors stay what they are."""
-        explained: list[Any] = list(solved)
+    def explain(self, solved: Sequence[Solved], *, links_only: bool = False) -> list[Alignment]:
+        """The alignments of solved problems, with margin and path unless `links_only`."""
+        alignments: dict[int, Alignment] = {}
         groups: dict[Constraint, list[int]] = defaultdict(list)
-        sizes = [Size(1, *one.cost.shape) if isinstance(one, Solved) else Size() for one in solved]
         for number, one in enumerate(solved):
-            if isinstance(one, Solved):
-                groups[one.problem.constraint].append(number)
+            groups[one.problem.constraint].append(number)
+        sizes = [Size(1, *one.cost.shape) for one in solved]
         for numbers in groups.values():
             for batch in size_sorted(numbers, sizes, MAX_PAIRS_PER_BATCH):
-                members = [solved[number] for number in batch]
-                proofs = [(None, ())] * len(batch) if links_only else prove_batch(members, self.cost.neutral)
-                for number, one, (gap_to_next, steps) in zip(batch, members, proofs, strict=True):
+                plans = [solved[number] for number in batch]
+                proofs = [NO_PROOF] * len(batch) if links_only else prove_batch(plans, self.cost.neutral)
+                for number, plan, proof in zip(batch, plans, proofs, strict=True):
                     interruption_point()
-                    explained[number] = self._alignment(one, gap_to_next, steps)
-        return explained
+                    alignments[number] = self._alignment(plan, *proof)
+        return [alignments[number] for number in range(len(solved))]
 
     def _alignment(self, solved: Solved, gap_to_next: float | None, steps: tuple[Step, ...]) -> Alignment:
         problem = solved.problem
@@ -302,16 +304,18 @@ class Aligner:
         return left, right
 
 
-def all_or_raise(outcomes: Sequence[Any]) -> list[Any]:
+def all_or_raise(outcomes: Iterable[Outcome | ValueError]) -> list[Outcome]:
     """The outcomes, if none is an error.
 
     Raises:
         ValueError: the first error, with the number of its pair.
     """
+    good = []
     for number, outcome in enumerate(outcomes):
         if isinstance(outcome, ValueError):
             raise ValueError(f"Pair {number}: {outcome}") from None
-    return list(outcomes)
+        good.append(outcome)
+    return good
 
 
 def make_link(left: Document, right: Document, i: int, j: int, cost: float, mass: float, zero: float) -> Link:
