@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import GOOD, LONG, QUESTION, SHORT, Align, Ran, row, strict, written
-from whymatch.cli.align import TOGETHER
+from whymatch.cli.align import PAIRS_PER_BATCH
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
 from whymatch.text.encoders import models
@@ -40,7 +40,7 @@ BAD_LINES = {
 
 @pytest.mark.parametrize("source", ["file", "standard input"])
 def test_a_bad_line_is_reported_with_its_number_and_loses_no_other(align: Align, tmp_path: Path, source: str) -> None:
-    lines = [GOOD] * TOGETHER
+    lines = [GOOD] * PAIRS_PER_BATCH
     for line in BAD_LINES:
         lines += [b"", GOOD, line, b" \t\r", GOOD]
     good = {number: f"id {number}" for number, line in enumerate(lines, start=1) if line == GOOD}

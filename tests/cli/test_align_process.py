@@ -28,7 +28,7 @@ from tests.cli.running import (
     strict,
 )
 from whymatch.cli import main
-from whymatch.cli.align import TOGETHER
+from whymatch.cli.align import PAIRS_PER_BATCH
 from whymatch.text.encoders import models
 
 pytestmark = pytest.mark.skipif(find_spec(models.BUNDLE) is None, reason=f"{models.BUNDLE} is not installed")
@@ -86,17 +86,17 @@ def started(*arguments: str) -> Iterator[Process]:
 
 def answered(process: Process) -> None:
     """Sends as many pairs as are aligned together, and reads all answers while standard input stays open."""
-    process.stdin.write((GOOD + b"\n") * TOGETHER)
+    process.stdin.write((GOOD + b"\n") * PAIRS_PER_BATCH)
     process.stdin.flush()
-    numbers = [json.loads(process.stdout.readline())["line"] for _ in range(TOGETHER)]
-    assert numbers == [*range(1, TOGETHER + 1)]
+    numbers = [json.loads(process.stdout.readline())["line"] for _ in range(PAIRS_PER_BATCH)]
+    assert numbers == [*range(1, PAIRS_PER_BATCH + 1)]
 
 
 def test_pairs_are_answered_in_chunks_and_a_reader_that_leaves_ends_it_quietly(words: list[str]) -> None:
     with started("--pairs", "-", *words) as process:
         answered(process)
         process.stdout.close()
-        process.stdin.write((GOOD + b"\n") * TOGETHER)
+        process.stdin.write((GOOD + b"\n") * PAIRS_PER_BATCH)
         process.stdin.flush()
         assert process.end() == (0, b"")
 
@@ -148,10 +148,12 @@ def test_a_closed_input_is_refused(
 
 def test_a_person_sees_a_bar_and_the_answers_go_where_they_are_sent(words: list[str], tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.jsonl"
-    pairs.write_bytes(b"\n".join([GOOD] * 3 + [b"{"] + [GOOD] * TOGETHER))  # two chunks, the first while the bar moves
+    pairs.write_bytes(
+        b"\n".join([GOOD] * 3 + [b"{"] + [GOOD] * PAIRS_PER_BATCH)
+    )  # two chunks, the first while the bar moves
     ran = at_a_terminal([*COMMAND, "--pairs", str(pairs), *words])
     assert ran.status == 2
-    assert [strict(line)["line"] for line in ran.out.splitlines()] == [1, 2, 3, *range(5, 5 + TOGETHER)]
+    assert [strict(line)["line"] for line in ran.out.splitlines()] == [1, 2, 3, *range(5, 5 + PAIRS_PER_BATCH)]
     assert "aligning" in ran.err
     assert "100%" in ran.err
     assert "line 4: this is not JSON" in ran.err
