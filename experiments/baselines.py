@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from whymatch.cost import Cosine
-from whymatch.cost.base import unit
+from whymatch.cost.cost import unit
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.ranking import bm25_scorer, tokens
 from whymatch.datasets.records import Pair, Query

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, linprog
 from torch import Tensor
 
-from whymatch import Balanced, Constraint, Exactly, OneTo, Solution, UpTo, augmented
+from whymatch.transport import Balanced, Constraint, Exactly, OneTo, Solution, UpTo, augmented
 from whymatch.transport.solution import TOLERANCE
 
 Array = NDArray[Any]

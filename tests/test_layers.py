@@ -57,6 +57,57 @@ def test_imports_point_downwards(file: Path) -> None:
             assert LAYERS.index(layer) <= mine, f"{file} imports {module}, which is a layer above"
 
 
+def loaded_with(module: str) -> set[str]:
+    """The packages that importing a module of whymatch loads, by the imports at the top of files."""
+    pending, seen, packages = [module], set[str](), set[str]()
+    while pending:
+        name = pending.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if name.split(".")[0] != "whymatch":
+            packages.add(name.split(".")[0])
+            continue
+        path = SOURCE.joinpath(*name.split(".")[1:])
+        file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        if file.is_file():
+            pending += [".".join(name.split(".")[:depth]) for depth in range(1, name.count(".") + 1)]
+            pending += top_level_imports(file)
+    return packages - sys.stdlib_module_names
+
+
+def top_level_imports(file: Path) -> list[str]:
+    names = []
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.Import):
+            names += [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names += [node.module or "", *(f"{node.module}.{name.name}" for name in node.names)]
+    return names
+
+
+LIGHT = {"numpy", "numba", "llvmlite", "array_api_compat", "regex", "sentencex", "jinja2", "markupsafe", "filelock"}
+
+
+@pytest.mark.parametrize(
+    ("module", "packages"),
+    [
+        *((f"cli.{verb}", set[str]()) for verb in ("align", "train", "evaluate", "score", "data", "study", "serve")),
+        *((f"cli.{verb}", set[str]()) for verb in ("index", "search", "duplicates")),
+        ("transport.exact", LIGHT),
+        ("transport.entropic", LIGHT),
+        ("cost", LIGHT),
+        ("matching.aligner", LIGHT | {"safetensors"}),
+        ("matching.alignment", LIGHT),
+        ("matching.verification", LIGHT),
+        ("show.html", LIGHT),
+        ("show.terminal", LIGHT | {"rich"}),
+    ],
+)
+def test_a_module_loads_no_more_than_it_needs(module: str, packages: set[str]) -> None:
+    assert loaded_with(f"whymatch.{module}") <= packages
+
+
 def test_transport_knows_no_text() -> None:
     allowed = {"array_api_compat", "torch", "numpy", "numba", "llvmlite", "triton", "whymatch"}
     for file in (SOURCE / "transport").glob("**/*.py"):

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 
 class Size(NamedTuple):
     """What an item takes in memory: a number of pairs of texts, of up to n and m spans."""
@@ -43,3 +45,17 @@ def pieces(rows: Sequence[int], sizes: Sequence[Size], max_cells: int) -> list[l
         batches[-1].append(row)
         widest = padded
     return batches
+
+
+def padded(
+    sequences: Sequence[Sequence[int] | np.ndarray], length: int, fill: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sequences of numbers as rows (sequences, length), and their padding mask: true where a number stands.
+
+    >>> padded([[5, 6], [7]], length=3)[0].tolist()
+    [[5, 6, 0], [7, 0, 0]]
+    """
+    mask = np.arange(length) < np.array([len(sequence) for sequence in sequences])[:, None]
+    rows = np.full(mask.shape, fill, dtype=np.int64)
+    rows[mask] = np.concatenate(sequences)
+    return rows, mask

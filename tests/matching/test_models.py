@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from torch.nn.utils.rnn import pad_sequence
 
 import whymatch as wm
-from whymatch.cost import Cosine, Cost, Dot, Neighbours, Term, WholeText
-from whymatch.cost.base import Base
+from whymatch.cost import Base, Cosine, Cost, Dot, Neighbours, Term, WholeText
 from whymatch.learning import Attend, Projected, Transport
 from whymatch.matching.matcher import padded
 from whymatch.text.vectors import WordVectors

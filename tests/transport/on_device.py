@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from whymatch import Constraint, Solution, path, sinkhorn, solve
+from whymatch.transport import Constraint, Solution, path, sinkhorn, solve
 from whymatch.transport.kernels import gpu
 from whymatch.transport.solution import Entropic, OptimalPath
 

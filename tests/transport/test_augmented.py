@@ -6,7 +6,7 @@ from hypothesis import given
 from scipy.optimize import linear_sum_assignment
 
 from tests.problems import costs
-from whymatch import Balanced, Exactly, OneTo, UpTo, augmented, solve
+from whymatch.transport import Balanced, Exactly, OneTo, UpTo, augmented, solve
 
 
 def links_of(problem: tuple[torch.Tensor, torch.Tensor, torch.Tensor]) -> int:

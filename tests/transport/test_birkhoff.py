@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whymatch import Balanced, Temperature, margin, sinkhorn, solve
+from whymatch.transport import Balanced, Temperature, margin, sinkhorn, solve
 from whymatch.transport.paper import decompose, perturb
 
 

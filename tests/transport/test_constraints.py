@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.problems import constraints
-from whymatch import Balanced, Constraint, Exactly, OneTo, UpTo
+from whymatch.transport import Balanced, Constraint, Exactly, OneTo, UpTo
 from whymatch.transport.constraints import CONSTRAINTS, constraint_from_dict, parse_constraint
 
 SIZES = st.tuples(st.integers(0, 9), st.integers(0, 9))

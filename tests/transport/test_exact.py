@@ -16,7 +16,7 @@ from tests.problems import (
     spread_of,
     within_tolerance,
 )
-from whymatch import Balanced, Constraint, Exactly, OneTo, Status, UpTo, margin, pad, solve
+from whymatch.transport import Balanced, Constraint, Exactly, OneTo, Status, UpTo, margin, pad, solve
 
 FOUR = [Balanced(), OneTo(2), UpTo(2, below=0.1), Exactly(3)]
 CLEAR = 1e-6  # a margin above this is not rounding, for costs of about 1

@@ -8,7 +8,7 @@ import torch
 
 from tests.problems import FAMILIES, Array, broken_promises, enormous, minute, spread_of
 from tests.transport.on_device import DEVICE, kernels, path_there, solve_there
-from whymatch import Constraint, Exactly, OneTo, Status, UpTo, margin, pad, path, solve
+from whymatch.transport import Constraint, Exactly, OneTo, Status, UpTo, margin, pad, path, solve
 from whymatch.transport.kernels import gpu
 
 pytest.importorskip("triton")

@@ -8,7 +8,7 @@ import torch
 
 from tests.problems import FAMILIES, Array, broken_promises, enormous, minute, spread_of
 from tests.transport.on_device import DEVICE, solve_there
-from whymatch import Balanced, Status, pad, solve
+from whymatch.transport import Balanced, Status, pad, solve
 
 pytest.importorskip("triton")
 

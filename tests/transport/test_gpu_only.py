@@ -8,7 +8,7 @@ import torch
 
 from tests.problems import FAMILIES, broken_promises
 from tests.transport.test_gpu import Family, in_single
-from whymatch import Balanced, Constraint, Exactly, OneTo, Temperature, UpTo, path, sinkhorn, solve
+from whymatch.transport import Balanced, Constraint, Exactly, OneTo, Temperature, UpTo, path, sinkhorn, solve
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 

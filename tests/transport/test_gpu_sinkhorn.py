@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.transport.on_device import DEVICE, kernels, sinkhorn_there
-from whymatch import Balanced, Constraint, Exactly, OneTo, Status, Temperature, UpTo, pad, sinkhorn, solve
+from whymatch.transport import Balanced, Constraint, Exactly, OneTo, Status, Temperature, UpTo, pad, sinkhorn, solve
 
 pytest.importorskip("triton")
 

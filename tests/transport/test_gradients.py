@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from experiments.unrolled import unrolled
-from whymatch import Balanced, Constraint, Exactly, OneTo, Temperature, UpTo, pad, sinkhorn, solve
+from whymatch.transport import Balanced, Constraint, Exactly, OneTo, Temperature, UpTo, pad, sinkhorn, solve
 
 FOUR: list[Constraint] = [Balanced(), OneTo(1), UpTo(2, below=0.3), Exactly(2)]
 WARM = Temperature(0.3, relative=False)

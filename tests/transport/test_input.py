@@ -8,7 +8,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from whymatch import Balanced, Exactly, pad, path, sinkhorn, solve
+from whymatch.transport import Balanced, Exactly, pad, path, sinkhorn, solve
 
 Array = NDArray[Any]
 

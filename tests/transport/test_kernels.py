@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.problems import by_program
-from whymatch import Balanced, Exactly, OneTo, UpTo, path, solve
+from whymatch.transport import Balanced, Exactly, OneTo, UpTo, path, solve
 from whymatch.transport.kernels.cpu.batches import bound, bound_exactly, bound_masses
 from whymatch.transport.kernels.cpu.flows import Flow, untangle
 from whymatch.transport.kernels.cpu.simplex import simplex

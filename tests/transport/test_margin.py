@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whymatch import Balanced, Exactly, OneTo, UpTo, margin, solve
+from whymatch.transport import Balanced, Exactly, OneTo, UpTo, margin, solve
 
 
 def alignments(cost: torch.Tensor, k: int) -> list[float]:

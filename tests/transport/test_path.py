@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 
 from tests.problems import costs, spread_of
-from whymatch import Exactly, Status, margin, pad, path, solve
+from whymatch.transport import Exactly, Status, margin, pad, path, solve
 from whymatch.transport.solution import TOLERANCE
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.problems import FAMILIES, broken_promises, by_assignment, by_program, spread_of
-from whymatch import Balanced, Constraint, Exactly, OneTo, Status, UpTo, solve
+from whymatch.transport import Balanced, Constraint, Exactly, OneTo, Status, UpTo, solve
 from whymatch.transport.solution import TOLERANCE
 
 EXTREME = {"enormous", "minute", "wide", "nearly_equal"}  # out of the references' range, or of single precision

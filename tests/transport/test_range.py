@@ -11,7 +11,19 @@ from hypothesis import strategies as st
 
 from tests.problems import by_fractions, extreme_costs, keeps_its_promise
 from tests.transport.on_device import path_there, solve_there
-from whymatch import Balanced, Constraint, Exactly, OneTo, Solution, Status, UpTo, margin, path, sinkhorn, solve
+from whymatch.transport import (
+    Balanced,
+    Constraint,
+    Exactly,
+    OneTo,
+    Solution,
+    Status,
+    UpTo,
+    margin,
+    path,
+    sinkhorn,
+    solve,
+)
 
 PRECISIONS = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
 LARGEST = sys.float_info.max

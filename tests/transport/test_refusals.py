@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from whymatch import (
+from whymatch.transport import (
     Balanced,
     Constraint,
     Exactly,
@@ -141,7 +141,7 @@ def test_masses_that_are_no_masses_are_invalid(masses: tuple[torch.Tensor, torch
         (lambda: UpTo(1, below=torch.ones(2)), TypeError, "number"),  # type: ignore[arg-type]
         (lambda: Exactly(10**5000), ValueError, "bits"),
         (lambda: Temperature(10**400), ValueError, "positive"),
-        (lambda: Temperature("warm"), TypeError, "number"),
+        (lambda: Temperature("warm"), TypeError, "number"),  # type: ignore[arg-type]
     ],
 )
 def test_an_argument_that_makes_no_sense_is_refused(call: Any, error: type[Exception], words: str) -> None:

@@ -10,7 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.problems import constraints, costs, spread_of
-from whymatch import Balanced, Constraint, Exactly, OneTo, Status, Temperature, UpTo, augmented, pad, sinkhorn, solve
+from whymatch.transport import (
+    Balanced,
+    Constraint,
+    Exactly,
+    OneTo,
+    Status,
+    Temperature,
+    UpTo,
+    augmented,
+    pad,
+    sinkhorn,
+    solve,
+)
 
 FOUR: list[Constraint] = [Balanced(), OneTo(2), UpTo(2, below=0.1), Exactly(3)]
 

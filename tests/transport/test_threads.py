@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from whymatch import Balanced, Constraint, Exactly, OneTo, UpTo, path, sinkhorn, solve
+from whymatch.transport import Balanced, Constraint, Exactly, OneTo, UpTo, path, sinkhorn, solve
 from whymatch.transport.kernels.cpu.launch import spread
 
 FOUR: list[Constraint] = [Balanced(), OneTo(1), UpTo(1), Exactly(3)]

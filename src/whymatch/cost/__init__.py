@@ -1,7 +1,17 @@
 """Costs: what a pair of spans costs, as a value made of a base distance and a tuple of terms. Low is good."""
 
-from whymatch.cost.base import Base, Cosine, Dot, Euclidean, NegativeCosine, ScaledDot, SquaredEuclidean
-from whymatch.cost.cost import COSTS, Cost, named_cost
+from whymatch.cost.cost import (
+    COSTS,
+    Base,
+    Cosine,
+    Cost,
+    Dot,
+    Euclidean,
+    NegativeCosine,
+    ScaledDot,
+    SquaredEuclidean,
+    named_cost,
+)
 from whymatch.cost.term import PaddedPairs, Term
 from whymatch.cost.terms import Calibrated, Neighbours, Novelty, Order, Refined, WholeText
 from whymatch.cost.words import RareWords, SharedWords, WordCounts

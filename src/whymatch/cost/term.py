@@ -3,18 +3,19 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from whymatch.cost.base import Array
 from whymatch.text.document import Document
 
 if TYPE_CHECKING:
     from torch import nn
 
     from whymatch.cost.words import WordCounts
+
+Array: TypeAlias = Any  # a numpy array or a torch tensor
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from array_api_compat import array_namespace, device, is_torch_array
 
-from whymatch.cost.base import Array
-from whymatch.cost.term import PaddedPairs, Term, non_negative
+from whymatch.cost.term import Array, PaddedPairs, Term, non_negative
 
 if TYPE_CHECKING:
     from whymatch.cost.refinement import Refinement

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from whymatch.cost.base import Array
-from whymatch.cost.term import PaddedPairs, Term, non_negative
+from whymatch.cost.term import Array, PaddedPairs, Term, non_negative
 from whymatch.text.document import Document
 from whymatch.text.spans import words
 

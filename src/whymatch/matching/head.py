@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from whymatch.cost.base import unit
+from whymatch.cost.cost import unit
 from whymatch.matching.matcher import padded, placed, states_of
 from whymatch.text.encoders import Pair
 from whymatch.text.encoders.trainable import TrainableEncoder

@@ -208,10 +208,11 @@ def test_a_classifier_of_texts_read_together_comes_back_from_its_folder(small: I
 
 
 def test_an_alignment_of_texts_read_together_says_so_and_is_verified(small: InContext) -> None:
-    why = classifier(small).predict(PAIRS[:1])[0].alignment
+    model = classifier(small)
+    why = model.predict(PAIRS[:1])[0].alignment
     assert why is not None
     assert why.contextual
-    checked = why.verify()
+    checked = why.verify(model.aligner)
     assert checked.contextual
     left, right = (
         text.keep(sorted({link.at[side] for link in why.links})) for side, text in enumerate((why.left, why.right))

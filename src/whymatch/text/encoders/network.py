@@ -11,12 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whymatch.batching import Size, size_sorted
+from whymatch.batching import Size, padded, pieces
 from whymatch.interruption import interruption_point
 from whymatch.text.encoders.folders import member, model_files, read_weights, staged
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
+    from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
 MAX_TOKENS_PER_BATCH = {"cpu": 2**10, "cuda": 2**16}  # padding included
 
@@ -26,7 +27,8 @@ class Network:
     """A Hugging Face encoder with its tokenizer. A window is a list of token numbers that the model reads at once."""
 
     model: Any
-    tokenizer: Any
+    """A model of transformers; which class it has depends on its folder."""
+    tokenizer: "PreTrainedTokenizerFast"
     before: list[int]
     """The special tokens before a text."""
     after: list[int]
@@ -122,19 +124,15 @@ class Network:
         kind = self.device.type
         lengths = [len(window) if kind == "cpu" else stepped(len(window), self.room) for window in windows]
         filled = [number for number, window in enumerate(windows) if window]
+        longest_first = sorted(filled, key=lengths.__getitem__, reverse=True)
         max_tokens = MAX_TOKENS_PER_BATCH.get(kind, MAX_TOKENS_PER_BATCH["cpu"])
-        for batch in reversed(size_sorted(filled, [Size(n=length) for length in lengths], max_tokens)):
+        for batch in pieces(longest_first, [Size(n=length) for length in lengths], max_tokens):
             interruption_point()
-            shape = len(batch), max(lengths[number] for number in batch)
-            ids = np.full(shape, self.tokenizer.pad_token_id or 0)
-            mask, kinds = np.zeros_like(ids), np.zeros_like(ids)
-            for row, number in enumerate(batch):
-                tokens = len(windows[number])
-                ids[row, :tokens] = windows[number]
-                mask[row, :tokens] = 1
-                if types is not None:
-                    kinds[row, :tokens] = types[number]
-            given = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": kinds} if kinds.any() else {})
+            length = lengths[batch[0]]
+            ids, mask = padded([windows[number] for number in batch], length, self.tokenizer.pad_token_id or 0)
+            given = {"input_ids": ids, "attention_mask": mask.astype(np.int64)}
+            if types is not None and any(map(any, (types[number] for number in batch))):
+                given["token_type_ids"], _ = padded([types[number] for number in batch], length)
             inputs = {name: torch.from_numpy(values).to(self.device) for name, values in given.items()}
             out = self.model(**inputs, output_hidden_states=layer is not None)
             yield batch, (out.last_hidden_state if layer is None else out.hidden_states[layer]).float()
@@ -228,7 +226,7 @@ def _build(folder: Path, stage: Path) -> tuple[Any, list[str]]:
     return model, sorted(report["missing_keys"])
 
 
-def _read_tokenizer(stage: Path, config: Any) -> Any:
+def _read_tokenizer(stage: Path, config: "PreTrainedConfig") -> Any:
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(stage, config=config, local_files_only=True, trust_remote_code=False)
@@ -244,7 +242,7 @@ def _positions(model: Any) -> int:
     return limit - (0 if padding is None else padding + 1) if limit > 0 else 512
 
 
-def _around(tokenizer: Any) -> tuple[list[int], list[int]]:
+def _around(tokenizer: "PreTrainedTokenizerFast") -> tuple[list[int], list[int]]:
     """The special tokens that a tokenizer puts before and after a text."""
     bare, full = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
     start = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)

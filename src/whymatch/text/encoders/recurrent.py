@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from whymatch.batching import Size, pieces
+from whymatch.batching import Size, padded, pieces
 from whymatch.interruption import interruption_point
 from whymatch.text.encoders.sru import SRU
 from whymatch.text.encoders.trainable import TrainableEncoder, mean_rows
@@ -92,11 +92,9 @@ class RecurrentEncoder(TrainableEncoder):
         parts, first_rows, total = [self.table.new_zeros(0, self.size)], np.zeros(len(sequences), np.int64), 0
         for batch in _batches(lengths, MAX_SEQUENCES_PER_BATCH.get(device.type, 256)):
             interruption_point()
-            inside = np.arange(lengths[batch].max()) < lengths[batch, None]
-            padded = np.full(inside.shape, -1)
-            padded[inside] = np.concatenate([sequences[number] for number in batch])
+            rows, mask = padded([sequences[number] for number in batch], lengths[batch[-1]], fill=-1)
             numbers, steps, kept = (
-                torch.from_numpy(values).to(device) for values in (padded, lengths[batch], np.flatnonzero(inside))
+                torch.from_numpy(values).to(device) for values in (rows, lengths[batch], np.flatnonzero(mask))
             )
             inputs = self.table[numbers.clamp(min=0)] * (numbers >= 0)[:, :, None]
             if self.weights is not None:
