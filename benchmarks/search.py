@@ -27,10 +27,10 @@ from whymatch.datasets.corpora import read_corpus
 from whymatch.datasets.ranking import bm25_scorer, tokens
 from whymatch.evaluation.ranking import average_precision
 from whymatch.search.building import BuildReport, build
-from whymatch.search.corpus import CorpusRow, Place
+from whymatch.search.corpus import CorpusRow
 from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, pooled
 from whymatch.search.index import CANDIDATES, DEFAULT_CONSTRAINT, Index
-from whymatch.search.scoring import encoded, scores
+from whymatch.search.results import ranking_weight
 from whymatch.search.store import PROBED_PARTITIONS
 from whymatch.show.terminal import table
 from whymatch.transport.constraints import parse_constraint
@@ -81,9 +81,8 @@ def posts(data: Path, most: int) -> tuple[dict[str, str], Mapping[str, set[str]]
 
 def written(index: Index, texts: Mapping[str, str]) -> BuildReport:
     """The texts in an index, as `whymatch index` writes them."""
-    rows = (
-        CorpusRow(Place(Path("corpus"), number, number), id_, text) for number, (id_, text) in enumerate(texts.items())
-    )
+    numbered = enumerate(texts.items())
+    rows = (CorpusRow(f"row {number}", number, id_, text) for number, (id_, text) in numbered)
     return build(index, rows, lambda complaint: None)
 
 
@@ -109,18 +108,30 @@ class Exhaustive:
         self, query: str, relevant: set[str], constraint: wm.Constraint, numbers: Sequence[int]
     ) -> Iterator[tuple[str, float]]:
         """That of alignment, over all documents and over candidates, and what these have of the former's best."""
-        text = encoded(self.entries[self.place[query]])
-        others = [some for some in self.entries if some.id != query]
-        every = scores(self.index.aligner, text, others, constraint, ranking=True)
+        own = self.entries[self.place[query]]
+        others = [entry for entry in self.entries if entry.id != query]
+        exact = scores(self.index, own.document, own.vectors, others, constraint)
+        weights = [ranking_weight(constraint, len(own.spans), len(entry.spans)) for entry in others]
+        every = [weight * score for weight, score in zip(weights, exact, strict=True)]
         yield f"{constraint}, all documents", average_precision(every, [some.id in relevant for some in others])
         best = [value for value in sorted(every, reverse=True)[:TOP] if value > SAME]
         for most in numbers:
             name = f"{constraint}, 3 × {most} candidates"
-            candidates = [some for some in self.index.candidates(text, most) if some.entry.id != query]
-            hits = self.index.ranked(text, candidates, len(candidates), constraint)
+            candidates = self.index.store.candidates(own.text, own.vectors, most)
+            candidates = [candidate for candidate in candidates if candidate.entry.id != query]
+            hits = self.index.rank(own.document, own.vectors, candidates, len(candidates), constraint)
             yield name, precision([hit.id for hit in hits], relevant)
             if best:
                 yield f"{RECALL}{name}", sum(hit.score >= best[-1] - SAME for hit in hits[: len(best)]) / len(best)
+
+
+def scores(
+    index: Index, query: wm.Document, vectors: np.ndarray, entries: Sequence[Entry], constraint: wm.Constraint
+) -> list[float]:
+    """The score of the exact alignment of a text with each entry; -inf where there is none."""
+    texts = [(query, entry.document) for entry in entries]
+    solved = index.aligner.solve(texts, [(vectors, entry.vectors) for entry in entries], constraint, clip=True)
+    return [float("-inf") if isinstance(plan, ValueError) else plan.score for plan in solved]
 
 
 def quality(
@@ -204,13 +215,14 @@ def speed(index: Index, queries: Sequence[str]) -> dict[str, list[float]]:
     taken: dict[str, list[float]] = defaultdict(list)
     for query in [*queries[:5], *queries]:  # the first are warming up
         start = time.perf_counter()
-        text = index.encoded(index.split(query))
+        text = index.split(query)
+        (vectors,) = index.aligner.encoder.encode([text.text], [text.spans])
         encoding = time.perf_counter()
-        found = index.candidates(text, CANDIDATES)
+        candidates = index.store.candidates(text.text, vectors, CANDIDATES)
         finding = time.perf_counter()
-        scores(index.aligner, text, [some.entry for some in found[:100]], DEFAULT_CONSTRAINT)
+        scores(index, text, vectors, [candidate.entry for candidate in candidates[:100]], DEFAULT_CONSTRAINT)
         aligning = time.perf_counter()
-        index.ranked(text, found, TOP, None)
+        index.rank(text, vectors, candidates, TOP)
         end = time.perf_counter()
         steps = {"encoding the query": encoding - start, f"candidates ({PROBED_PARTITIONS} probes)": finding - encoding}
         steps |= {"aligning 100 candidates": aligning - finding, f"ranking all, top {TOP} in full": end - aligning}

@@ -15,7 +15,7 @@ from whymatch.datasets.folders import read_split
 from whymatch.datasets.ranking import bm25_scorer, tokens
 from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.intervals import bootstrap
-from whymatch.learning.evaluate import Chosen, check_queries, evaluate, ranking_metrics, rationale_metrics
+from whymatch.learning.evaluate import Selection, check_queries, evaluate, ranking_metrics, rationale_metrics
 from whymatch.learning.settings import Settings
 from whymatch.learning.tasks import spans_in
 from whymatch.matching.aligner import Aligner
@@ -115,16 +115,16 @@ def farthest_words(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
     return {**counts, **rationale_metrics(pairs, chosen), "pairs": len(pairs)}
 
 
-def farthest(cost: Tensor, count: int = WORDS) -> Chosen:
+def farthest(cost: Tensor, count: int = WORDS) -> Selection:
     """The columns whose least cost is largest, and the row where each has it; selected by half that cost."""
     n, m = cost.shape
     if not n or not m:
-        return Chosen(([], []), ([0.0] * n, [0.0] * m))
+        return Selection(([], []), ([0.0] * n, [0.0] * m))
     least, nearest = cost.min(dim=0)
     right = highest(least, count)
     left = sorted(set(nearest[right].tolist()))
     of_left = torch.zeros(n).scatter_reduce(0, nearest, least.clamp(min=0) / 2, "amax")
-    return Chosen((left, right), (of_left.tolist(), (least.clamp(min=0) / 2).tolist()))
+    return Selection((left, right), (of_left.tolist(), (least.clamp(min=0) / 2).tolist()))
 
 
 def highest(values: Tensor, count: int) -> list[int]:
@@ -235,10 +235,10 @@ def second_person(pairs: Sequence[Pair], settings: Settings) -> dict[str, Any]:
     return {**rationale_metrics(pairs, chosen), "pairs": len(pairs)}
 
 
-def _choice(left: Tensor, right: Tensor) -> Chosen:
+def _choice(left: Tensor, right: Tensor) -> Selection:
     """The spans of either side that are not 0, each chosen to the full."""
     numbers = [side.nonzero().flatten().tolist() for side in (left, right)]
-    return Chosen((numbers[0], numbers[1]), (left.float().tolist(), right.float().tolist()))
+    return Selection((numbers[0], numbers[1]), (left.float().tolist(), right.float().tolist()))
 
 
 # What several of them use.
@@ -247,7 +247,7 @@ def _choice(left: Tensor, right: Tensor) -> Chosen:
 def _right_metrics(pairs: Sequence[Pair], selection: Sequence[Tensor]) -> dict[str, Any]:
     """The agreement of the two right spans that are selected most strongly; nothing is chosen on the left."""
     chosen = [
-        Chosen(([], highest(strengths, SENTENCES)), ([0.0] * len(pair.left), strengths.tolist()))
+        Selection(([], highest(strengths, SENTENCES)), ([0.0] * len(pair.left), strengths.tolist()))
         for pair, strengths in zip(pairs, selection, strict=True)
     ]
     right_only = [replace(pair, left_rationale=None) for pair in pairs]

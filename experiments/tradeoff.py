@@ -14,7 +14,7 @@ import torch
 from experiments.records import read_runs
 from whymatch.datasets.records import Pair
 from whymatch.evaluation.rationales import tokens_in
-from whymatch.learning.evaluate import see
+from whymatch.learning.evaluate import observe
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.rules import Attend
 
@@ -51,12 +51,12 @@ def curve(model: Classifier, pairs: Sequence[Pair], points: int = POINTS) -> lis
 def cut(model: Classifier, rule: Attend, pairs: Sequence[Pair], threshold: float) -> Point:
     """One point: the model with what exceeds the threshold alone."""
     model.rule = replace(rule, active_only=True, threshold=threshold)
-    seen, _ = see(model, [(pair.left, pair.right) for pair in pairs])
+    seen, _ = observe(model, [(pair.left, pair.right) for pair in pairs])
     right, chosen, tokens = 0, 0, 0
     for pair, prediction in zip(pairs, seen, strict=True):
         right += model.labels[prediction.best] == pair.label
         for side, text in enumerate((pair.left, pair.right)):
-            chosen += len(tokens_in(text.text, [text.spans[number] for number in prediction.kept(side)]))
+            chosen += len(tokens_in(text.text, [text.spans[number] for number in prediction.selection.spans[side]]))
             tokens += len(text.text.split())
     return {"λ": threshold, "% of tokens": 100 * chosen / max(1, tokens), "accuracy": right / len(pairs)}
 

@@ -224,8 +224,8 @@ def test_farthest_columns_come_with_their_nearest_rows() -> None:
     cost = torch.tensor([[0.1, 0.9, 0.8, 0.2, 0.6], [0.5, 0.7, 0.9, 0.0, 0.4], [0.3, 0.8, 1.0, 0.7, 0.5]])
     found = farthest(cost, 2)
     assert found.spans == ([0, 1], [1, 2])  # at least 0.7 from row 1, and 0.8 from row 0
-    assert found.selection[1] == pytest.approx([0.05, 0.35, 0.4, 0.0, 0.2])
-    assert found.selection[0] == pytest.approx([0.4, 0.35, 0.0])
+    assert found.strengths[1] == pytest.approx([0.05, 0.35, 0.4, 0.0, 0.2])
+    assert found.strengths[0] == pytest.approx([0.4, 0.35, 0.0])
     assert farthest(torch.zeros(0, 2)).spans == farthest(torch.zeros(2, 0)).spans == ([], [])
 
 

@@ -11,8 +11,9 @@ from tests.cli.test_train import OTHER, PETS, SAME
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Query
 from whymatch.learning import Projected
+from whymatch.learning.evaluate import scores_of
 from whymatch.learning.losses import contrastive, distilled
-from whymatch.learning.tasks import RankTask, Teacher, _by_query, scores_of
+from whymatch.learning.tasks import RankTask, Teacher, _by_query
 
 SPLIT = [OTHER[0], f"{SAME[1]} {OTHER[2]}"]  # spans of its own, one of them of two sentences
 

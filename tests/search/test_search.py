@@ -3,7 +3,6 @@
 from pathlib import Path
 from runpy import run_path
 
-import numpy as np
 import pytest
 
 import whymatch as wm
@@ -11,10 +10,8 @@ from tests.search.encoding import WordSums, aligner, post, posts
 from whymatch.cost import Calibrated, Cosine, Cost, Novelty, Order, Term
 from whymatch.learning import Projected
 from whymatch.search.duplicates import duplicates
-from whymatch.search.entries import Entry
 from whymatch.search.index import Index
-from whymatch.search.scoring import Encoded, comparable, scores
-from whymatch.text.document import document
+from whymatch.search.results import ranking_weight
 from whymatch.transport.constraints import Constraint
 
 CONSTRAINTS = [wm.UpTo(1, below=0.55), wm.Exactly(3), wm.OneTo(2), wm.Balanced()]
@@ -36,28 +33,23 @@ def test_with_every_document_a_candidate_search_is_exhaustive_alignment(index: I
     every = aligner().align_many([(QUERY, text) for text in posts(60).values()], constraint, clip=True)
     best = sorted(every, key=lambda why: -why.score)[:10]
     found = index.search(QUERY, 10, constraint, candidates=60)
-    factor = comparable(constraint, 3, 4)
+    factor = ranking_weight(constraint, 3, 4)
     assert [hit.score for hit in found] == pytest.approx([factor * why.score for why in best], abs=1e-3)
     assert found[0].alignment.to_pharaoh() == best[0].to_pharaoh()
     assert found.candidates == 60
 
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS, ids=str)
-@pytest.mark.parametrize("kind", ["plain", "order", "calibrated"])
-def test_quick_scores_are_those_of_alignments(constraint: Constraint, kind: str) -> None:
-    terms: dict[str, list[Term]] = {"plain": [], "order": [Order(0.3)], "calibrated": [Calibrated()]}
-    used = wm.Aligner("line", WordSums(), Cost(Cosine(), *terms[kind]), below=0.55)
-    query = document(QUERY, used.splitter)
-    texts = [document(post(number, 1 + number % 5), used.splitter) for number in range(12)]
-    vectors = used.encoder.encode([text.text for text in texts], [text.spans for text in texts])
-    entries = [
-        Entry(str(number), text.text, np.array(text.spans), some)
-        for number, (text, some) in enumerate(zip(texts, vectors, strict=True))
-    ]
-    (own,) = used.encoder.encode([query.text], [query.spans])
-    quick = scores(used, Encoded(query, own), entries, constraint)
-    slow = [why.score for why in used.align_many([(query, text) for text in texts], constraint, clip=True)]
-    assert quick == pytest.approx(slow, abs=1e-9)
+@pytest.mark.parametrize("terms", [(), (Order(0.3),), (Calibrated(),)], ids=["plain", "order", "calibrated"])
+def test_scores_of_candidates_are_those_of_alignments(constraint: Constraint, terms: tuple[Term, ...]) -> None:
+    used = wm.Aligner("line", WordSums(), Cost(Cosine(), *terms), below=0.55)
+    query, *texts = (used.split(text) for text in (QUERY, *(post(number, 1 + number % 5) for number in range(12))))
+    own, *vectors = used.encoder.encode(*zip(*((text.text, text.spans) for text in (query, *texts)), strict=True))
+    pairs = [(query, text) for text in texts]
+    solved = used.solve(pairs, [(own, rows) for rows in vectors], constraint, clip=True)
+    aligned = used.align_many(pairs, constraint, clip=True)
+    scores = [plan.score for plan in solved if not isinstance(plan, ValueError)]
+    assert scores == pytest.approx([why.score for why in aligned], abs=1e-9)
 
 
 def test_k_is_clipped_to_the_shorter_text_and_that_is_recorded(index: Index) -> None:

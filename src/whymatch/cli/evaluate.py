@@ -37,15 +37,15 @@ def run(settings: argparse.Namespace) -> None:
     task: Literal["rank", "classify"] = "rank" if isinstance(model, Ranker) else "classify"
     records = read_split(settings.data, settings.split, task, str(model.aligner.spans))
     with progress_bar("evaluating", len(records)) as progress:
-        found = evaluate(model, records, deletions=settings.deletions, progress=progress)
+        metrics = evaluate(model, records, deletions=settings.deletions, progress=progress)
     if settings.json:
-        print(json.dumps(found))
+        print(json.dumps(metrics))
     else:
         header = ["", f"{settings.data.resolve().name}, {settings.split}", "95% interval"]
-        print(table(header, [[*row] for row in rows(found)]))
+        print(table(header, [[*row] for row in rows(metrics)]))
         if model.contextual:
             print(IN_CONTEXT)
     try:
-        write_card(folder, found, settings.data, settings.split)
+        write_card(folder, metrics, settings.data, settings.split)
     except (OSError, ValueError, KeyError, TypeError) as error:
         complain(f"the card in {folder} stays as it is: {error}")

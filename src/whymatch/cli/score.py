@@ -26,7 +26,7 @@ def add_to(verbs: Any) -> None:
 
 def run(settings: argparse.Namespace) -> int:
     """Scores, and returns the exit status: 2 where pairs could not be aligned."""
-    from whymatch.search.encoding import aligner_of
+    from whymatch.search.encoding import aligner_and_constraint
     from whymatch.search.pairs import PairFiles, score_on_ray
 
     pairs = PairFiles(settings.pairs, settings.left, settings.right)
@@ -34,7 +34,7 @@ def run(settings: argparse.Namespace) -> int:
     constraint = chosen_constraint(settings)
     made = partial(load_matcher, settings.model, alone=True)
     if constraint is not None and constraint.thresholded and settings.below is None:
-        constraint = constraint.resolved(aligner_of(made()).below)
+        constraint = constraint.resolved(aligner_and_constraint(made())[0].below)
     rows = bad = 0
     with progress_bar("scoring", None) as update:
         for done, total in score_on_ray(pairs, settings.out, made, constraint, settings.ray):

@@ -60,8 +60,6 @@ def run_search(settings: argparse.Namespace) -> int:
     constraint = chosen_constraint(settings)
     thresholded = constraint is not None and constraint.thresholded
     index = open_index(settings, alone=thresholded)  # thresholds are known for sentences alone
-    if constraint is not None and thresholded and settings.below is None:
-        constraint = constraint.resolved(index.aligner.below)
     bad, trec_lines = 0, []
     for place, query_id, text in _queries(settings):
         try:

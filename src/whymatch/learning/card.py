@@ -33,21 +33,22 @@ def write_card(folder: Path, results: Mapping[str, Any], data: str | Path, split
     readme, file, name = folder / "README.md", folder / "evaluations.json", Path(data).resolve().name
     known = read_json(file)
     known = known if isinstance(known, dict) else {"card": None, "evaluations": []}
-    others = [one for one in known["evaluations"] if (one["data"], one["split"]) != (name, split)]
-    found = [*others, {"data": name, "split": split, "results": dict(results)}]
-    text = card(folder, found)
-    if readme.exists() and digest(readme.read_text(encoding="utf-8")) != known["card"]:
-        text = ""  # somebody's own
-    write_whole(file, json.dumps({"card": digest(text) if text else known["card"], "evaluations": found}, indent=1))
+    others = [other for other in known["evaluations"] if (other["data"], other["split"]) != (name, split)]
+    evaluations = [*others, {"data": name, "split": split, "results": dict(results)}]
+    text = _card(folder, evaluations)
+    if readme.exists() and _digest(readme.read_text(encoding="utf-8")) != known["card"]:
+        text = ""  # somebody changed it
+    digest = _digest(text) if text else known["card"]
+    write_whole(file, json.dumps({"card": digest, "evaluations": evaluations}, indent=1))
     if text:
         write_whole(readme, text)
 
 
-def digest(text: str) -> str:
+def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def card(folder: Path, evaluations: Sequence[Mapping[str, Any]]) -> str:
+def _card(folder: Path, evaluations: Sequence[Mapping[str, Any]]) -> str:
     """The card as Markdown, from config.json, settings.json and what was measured."""
     config = json.loads((folder / "config.json").read_text())
     settings = read_json(folder / "settings.json")
@@ -56,7 +57,7 @@ def card(folder: Path, evaluations: Sequence[Mapping[str, Any]]) -> str:
     method = constraint_from_dict(rule["constraint"]).words if by_transport else f"{rule['normaliser']} attention"
     reader = config.get("reader")
     faithful = IN_CONTEXT if config["contextual"] else TOGETHER if reader else ALONE
-    names = [encoder_of(some) for some in (encoder, reader) if some]
+    names = [_encoder_name(values) for values in (encoder, reader) if values]
     lines = [
         "---", "library_name: whymatch", "---", "",
         f"# A {kind} of texts, with reasons", "",
@@ -68,25 +69,25 @@ def card(folder: Path, evaluations: Sequence[Mapping[str, Any]]) -> str:
         *(["", KNOWS] if any(MINILM in name for name in names) else []),
         *(["", VOCABULARY] if "recurrent" in (encoder["kind"], (reader or encoder)["kind"]) else []),
     ]  # fmt: skip
-    for one in evaluations:
-        lines += ["", f"## On {one['data']}, {one['split']}", "", "| | | 95% interval |", "|---|---|---|"]
-        lines += [f"| {name} | {middle} | {ends} |" for name, middle, ends in rows(one["results"])]
+    for evaluation in evaluations:
+        lines += ["", f"## On {evaluation['data']}, {evaluation['split']}", "", "| | | 95% interval |", "|---|---|---|"]
+        lines += [f"| {name} | {middle} | {ends} |" for name, middle, ends in rows(evaluation["results"])]
     if settings is not None:
         lines += ["", "## How it was trained", "", "```json", json.dumps(settings, indent=1), "```"]
     return "\n".join(lines) + "\n"
 
 
-def encoder_of(values: Mapping[str, Any]) -> str:
+def _encoder_name(values: Mapping[str, Any]) -> str:
     base = values.get("base", values)
     return base.get("name") or f"{base['model']}, frozen{', with a linear map' * values.get('learned', False)}"
 
 
 def rows(results: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Names, values and intervals of what was measured, in words."""
-    found = []
+    table = []
     for name, value in results.items():
         if isinstance(value, Mapping):
-            found.append((name, f"{value['mean']:.4f}", f"{value['low']:.4f} to {value['high']:.4f}"))
+            table.append((name, f"{value['mean']:.4f}", f"{value['low']:.4f} to {value['high']:.4f}"))
         else:
-            found.append((name, f"{value:.4g}" if isinstance(value, float) else str(value), ""))
-    return found
+            table.append((name, f"{value:.4g}" if isinstance(value, float) else str(value), ""))
+    return table

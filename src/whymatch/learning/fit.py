@@ -13,13 +13,13 @@ from torch import Tensor, nn
 
 from whymatch.batching import Size, pieces
 from whymatch.learning.checkpoint import Journal, load_checkpoint, save_checkpoint
+from whymatch.learning.evaluate import MAX_CELLS_PER_PASS
 from whymatch.learning.processes import Processes
 
 Item = TypeVar("Item")
 BATCHES_SORTED_TOGETHER = 32  # among which items of similar size are brought together
 CHECKPOINT_STEPS = 200  # from one checkpoint to the next; the end of an epoch always has one
 JOURNAL_STEPS = 20  # from one loss in the journal to the next
-MAX_CELLS_PER_PASS = 2**19  # pairs of spans that are compared at once, padding included
 MAX_GRADIENT_NORM = 1.0
 SEED_STEP = 1_000  # from the seed of one training to that of the next, where weights are averaged
 

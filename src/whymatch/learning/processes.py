@@ -65,11 +65,11 @@ class Processes:
         states = {"cpu": torch.get_rng_state()}
         if self.device.type == "cuda":
             states["cuda"] = torch.cuda.get_rng_state(self.device)
-        found: dict[str, Tensor] = {}
+        gathered: dict[str, Tensor] = {}
         for kind, state in states.items():
             everyones = self.accelerator.gather(state[None].to(self.device)).cpu() if self.count > 1 else state[None]
-            found |= {f"{kind}.{number}": one for number, one in enumerate(everyones)}
-        return found
+            gathered |= {f"{kind}.{number}": own for number, own in enumerate(everyones)}
+        return gathered
 
     def set_random_state(self, states: dict[str, Tensor]) -> None:
         """Goes on with this process's random numbers where they were kept."""

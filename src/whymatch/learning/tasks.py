@@ -1,6 +1,6 @@
 """Ranking and classifying as tasks to train: what an item costs, and how good a model is."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from whymatch.batching import Size, size_sorted
+from whymatch.batching import Size
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.ranking import average_precision
-from whymatch.learning.fit import MAX_CELLS_PER_PASS
+from whymatch.learning.evaluate import choose_thresholds, passes, scores_of, validation_score
 from whymatch.learning.losses import combined, contrastive, distilled, rationale
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
@@ -24,7 +24,6 @@ from whymatch.text.encoders import Pair as Texts
 from whymatch.text.spans import Span, overlaps
 
 TaskName = Literal["rank", "classify"]
-MAX_TEXT_PAIRS_PER_PASS = 128  # in validation
 TEACHER_WEIGHT = 0.5  # of the teacher's scores, beside the labels
 
 
@@ -137,14 +136,10 @@ class ClassifyTask:
 
     def score(self) -> float:
         """Macro F1; where marks supervise, its mean with the rationales' F1."""
-        from whymatch.learning.evaluate import validation_score
-
         return validation_score(self.model, self.validation, with_rationales=self.alpha is not None)
 
     def calibrate(self, report: Callable[[str], None]) -> None:
         """Chooses on validation how strongly a span must be selected to count as marked."""
-        from whymatch.learning.evaluate import choose_thresholds
-
         self.model.thresholds = choose_thresholds(self.model, self.validation)
 
 
@@ -177,36 +172,10 @@ class Teacher:
         return scores
 
 
-def passes(pairs: Sequence[Texts]) -> Iterator[list[int]]:
-    """The numbers of pairs that fit in memory together, of similar sizes."""
-    sizes = [Size(1, len(left), len(right)) for left, right in pairs]
-    for rows in size_sorted(range(len(pairs)), sizes, MAX_CELLS_PER_PASS):
-        step = MAX_TEXT_PAIRS_PER_PASS
-        yield from (rows[start : start + step] for start in range(0, len(rows), step))
-
-
 def _by_query(scores: Tensor, queries: Sequence[Query]) -> Tensor:
     """(queries, most documents): the scores of all documents, one query after another; -inf where there is none."""
     rows = torch.split(scores, [len(query.documents) for query in queries])
     return pad_sequence(list(rows), batch_first=True, padding_value=-torch.inf)
-
-
-def scores_of(
-    model: Ranker, queries: Sequence[Query], progress: Callable[[int], None] = lambda done: None
-) -> tuple[list[list[float]], list[int]]:
-    """The scores of each query's documents, and the number of active pairs of spans in every pair of texts."""
-    pairs = [(query.query, text) for query in queries for text in query.documents]
-    scores, links, done = [0.0] * len(pairs), [0] * len(pairs), 0
-    with torch.no_grad():
-        for rows in passes(pairs):
-            matched = model([pairs[row] for row in rows])
-            active = model.rule.active(matched.cost, matched.sizes).sum(dim=(1, 2))
-            for row, score, number in zip(rows, matched.score.tolist(), active.tolist(), strict=True):
-                scores[row], links[row] = score, number
-            done += len(rows)
-            progress(done)
-    remaining = iter(scores)
-    return [[next(remaining) for _ in query.documents] for query in queries], links
 
 
 def spans_in(text: Document, marked: Sequence[Span]) -> list[int]:

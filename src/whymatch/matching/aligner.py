@@ -121,7 +121,7 @@ class Aligner:
         for number, pair_vectors in zip(readable, self.encode([texts[number] for number in readable]), strict=True):  # type: ignore[misc]
             vectors[number] = pair_vectors
         outcomes: list[Any] = [
-            pair if isinstance(pair, ValueError) else found for pair, found in zip(texts, vectors, strict=True)
+            pair if isinstance(pair, ValueError) else encoded for pair, encoded in zip(texts, vectors, strict=True)
         ]
         for numbers, solved in self._solve_batches(texts, vectors, constraint, clip):
             for number, alignment in zip(numbers, self.explain(solved, links_only=links_only), strict=True):
@@ -179,7 +179,7 @@ class Aligner:
 
         `explain` turns plans into alignments; who needs scores of many pairs and alignments of few, calls it for those.
         """
-        checked = [check_vectors(self.encoder.name, pair, found) for pair, found in zip(texts, vectors, strict=True)]
+        checked = [check_vectors(self.encoder.name, pair, rows) for pair, rows in zip(texts, vectors, strict=True)]
         outcomes: list[Any] = list(checked)
         for numbers, solved in self._solve_batches(texts, checked, constraint, clip):
             for number, outcome in zip(numbers, solved, strict=True):

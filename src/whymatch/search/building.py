@@ -2,22 +2,25 @@
 
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from whymatch.matching.aligner import Aligner
-from whymatch.matching.ranker import Ranker
 from whymatch.search.corpus import CorpusFiles, CorpusRow
 from whymatch.search.encoding import make_entries
 from whymatch.search.entries import Entry, text_digest, to_arrow
 from whymatch.search.index import Index
 from whymatch.search.scale import WorkPart, cut_into_parts, run_parts
+
+if TYPE_CHECKING:
+    from whymatch.matching.ranker import Ranker
 
 DOCUMENTS_PER_TRANSACTION = 64  # that are encoded together
 _MERGED_PER_TRANSACTION = 512  # documents that workers have encoded
@@ -72,7 +75,7 @@ def build(
         report.bad += len(complaints)
         report.unchanged += len(batch) - len(entries) - len(complaints)
         report.written += index.write(entries, replace=True)
-        progress(batch[-1].place.bytes_read, report)
+        progress(batch[-1].bytes_read, report)
     if prune and not report.bad:
         report.deleted = index.delete(known.keys() - seen)
     index.compact()
@@ -93,7 +96,7 @@ def encode_rows(
 def build_on_ray(
     index: Index,
     corpus: CorpusFiles,
-    make_matcher: Callable[[], Aligner | Ranker],
+    make_matcher: "Callable[[], Aligner | Ranker]",
     address: str,
     complain: Callable[[str], None],
     progress: Callable[[int, int, BuildReport], None] = lambda done, total, report: None,
@@ -136,7 +139,7 @@ class _IndexingWorker:
         corpus: CorpusFiles,
         repeated: dict[str, str],
         folder: Path,
-        make_matcher: Callable[[], Aligner | Ranker],
+        make_matcher: "Callable[[], Aligner | Ranker]",
         limit: int,
     ) -> None:
         self.corpus, self.repeated = corpus, repeated
@@ -148,7 +151,7 @@ class _IndexingWorker:
     def work(self, part: WorkPart) -> tuple[pa.Table, list[str]]:
         """The rows of the documents that are new or changed, and complaints about bad ones."""
         tables, complaints = [self.schema.empty_table()], []
-        stream = self._rows(part)
+        stream = map(self._unless_repeated, part.rows_from(self.corpus.rows))
         while batch := list(islice(stream, DOCUMENTS_PER_TRANSACTION)):
             entries, bad = encode_rows(self.aligner, batch, self.known)
             complaints += bad
@@ -156,12 +159,9 @@ class _IndexingWorker:
                 tables.append(to_arrow(entries, self.schema))
         return pa.concat_tables(tables), complaints
 
-    def _rows(self, part: WorkPart) -> Iterator[CorpusRow]:
-        for file, first, last in part.ranges:
-            for row in islice(self.corpus.rows(Path(file)), first, last):
-                place = self.repeated.get(row.id)
-                repeats = row.error is None and place is not None and place != str(row.place)
-                yield row.repeating(place) if repeats else row
+    def _unless_repeated(self, row: CorpusRow) -> CorpusRow:
+        first = self.repeated.get(row.id, row.place)
+        return row if row.error is not None or first == row.place else row.repeating(first)
 
 
 def _survey(corpus: CorpusFiles) -> tuple[list[tuple[Path, int]], dict[str, str]]:
@@ -176,7 +176,7 @@ def _survey(corpus: CorpusFiles) -> tuple[list[tuple[Path, int]], dict[str, str]
         rows = 0
         for row in corpus.rows(file):
             rows += 1
-            if row.error is None and first.setdefault(row.id, str(row.place)) != str(row.place):
+            if row.error is None and first.setdefault(row.id, row.place) != row.place:
                 repeated[row.id] = first[row.id]
         row_counts.append((file, rows))
     return row_counts, repeated

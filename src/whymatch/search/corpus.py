@@ -1,6 +1,6 @@
 """Documents from JSON lines, CSV, Parquet or a folder of text files, one by one; bad rows come with their place."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -28,27 +28,18 @@ _ROWS_CHECKED = 100
 _FIELDS_ADVICE = "Name the fields: --id NAME, --text NAME."
 
 
-class Place(NamedTuple):
-    """Where a row stands, and how many bytes were read to get there: compressed ones, where the file is."""
-
-    file: Path
-    line: int | None
-    bytes_read: int
-
-    def __str__(self) -> str:
-        unit = "row" if self.file.suffix == ".parquet" else "line"
-        return str(self.file) if self.line is None else f"{self.file}, {unit} {self.line}"
-
-
 class CorpusRow(NamedTuple):
     """A document of a corpus, or why the row is none."""
 
-    place: Place
+    place: str
+    """The file, and the line or row in it."""
+    bytes_read: int
+    """How much of the corpus was read to get here, of its compressed bytes where it is compressed."""
     id: str
     text: str
     error: ValueError | None = None
 
-    def repeating(self, place: object) -> "CorpusRow":
+    def repeating(self, place: str) -> "CorpusRow":
         """The same as a bad row, because its id stands in an earlier place."""
         return self._replace(error=ValueError(f"the id {self.id!r:.60} came before, in {place}."))
 
@@ -64,20 +55,8 @@ class CorpusFiles:
     max_mb: float = 5.0
 
     def files(self) -> list[Path]:
-        """The files in the order in which they are read: of a folder, all whose ending is known.
-
-        Raises:
-            ValueError: if there is none.
-        """
-        if not self.path.exists():
-            raise ValueError(f"There is no {self.path}. Give JSON lines, CSV, Parquet or a folder of text files.")
-        files = [self.path]
-        if self.path.is_dir():
-            files = [file for file in sorted(self.path.rglob("*")) if not _is_hidden(file.relative_to(self.path))]
-        files = [file for file in files if file.is_file() and ending(file) in _ENDINGS]
-        if not files:
-            raise ValueError(f"{self.path} holds no corpus: files end in {', '.join(_ENDINGS)}, or these and .gz.")
-        return files
+        """The files in the order in which they are read: of a folder, all whose ending is known; at least one."""
+        return files_in(self.path, _ENDINGS, "documents", "JSON lines, CSV, Parquet or text")
 
     @property
     def size(self) -> int:
@@ -104,11 +83,11 @@ class CorpusFiles:
     def __iter__(self) -> Iterator[CorpusRow]:
         """Every document once, and every bad row; of several with one id, the first is the document."""
         decoded(b"", "A corpus", self.encoding)  # raises if there is no such encoding
-        first: dict[str, Place] = {}
+        first: dict[str, str] = {}
         bytes_before = 0
         for file in self.files():
             for row in self.rows(file, bytes_before):
-                repeats = row.error is None and first.setdefault(row.id, row.place) is not row.place
+                repeats = row.error is None and first.setdefault(row.id, row.place) != row.place
                 yield row.repeating(first[row.id]) if repeats else row
             bytes_before += file.stat().st_size
 
@@ -118,11 +97,17 @@ class CorpusFiles:
             try:
                 inside(self.path, file.relative_to(self.path).as_posix())
             except ValueError as error:
-                yield _bad(Place(file, None, bytes_before), error)
+                yield CorpusRow(str(file), bytes_before, "", "", error)
                 return
+        unit = "row" if file.suffix == ".parquet" else "line"
         for number, fields, bytes_read in self._read(file):
-            place = Place(file, number, bytes_before + bytes_read)
-            yield _bad(place, fields) if isinstance(fields, ValueError) else self._document(place, fields)
+            place = str(file) if number is None else f"{file}, {unit} {number}"
+            try:
+                if isinstance(fields, ValueError):
+                    raise fields
+                yield CorpusRow(place, bytes_before + bytes_read, *self._document(fields))
+            except ValueError as error:
+                yield CorpusRow(place, bytes_before + bytes_read, "", "", error)
 
     def _read(self, file: Path) -> Iterator[FileRow]:
         """The rows of a file; a text file is a single one, whose id is its path in the folder."""
@@ -150,39 +135,40 @@ class CorpusFiles:
         if size > self.max_mb * MEGABYTE:
             raise ValueError(f"the text is larger than {self.max_mb:g} MB. Raise the limit (--max-mb), or cut it.")
 
-    def _document(self, place: Place, fields: JsonObject) -> CorpusRow:
-        """The document that the fields of a row make, or what is wrong with them."""
+    def _document(self, fields: JsonObject) -> tuple[str, str]:
+        """The id and the text of a document; raises ValueError if the fields make none."""
         id_, text, title = fields.get(self.id), fields.get(self.text), fields.get("title") or ""
         if isinstance(id_, int) and not isinstance(id_, bool):
             id_ = str(id_)
-        try:
-            if id_ is None or id_ == "":
-                raise ValueError(_missing(self.id, fields))
-            if not isinstance(id_, str):
-                raise ValueError(f'"{self.id}" is a text or a whole number, got {type(id_).__name__}.')
-            if text is None:
-                raise ValueError(_missing(self.text, fields))
-            if not isinstance(text, str) or not isinstance(title, str):
-                raise ValueError(f'"{self.text}" is a text, got {type(text).__name__}.')
-            whole = titled(title, text) if title else text
-            Document(id_, ())  # raises where it is not valid Unicode
-            Document(whole, ())
-            if is_blank(whole):
-                raise ValueError(f'"{self.text}" is empty.')
-            self._check_size(len(whole))
-        except ValueError as error:
-            return _bad(place, error)
-        return CorpusRow(place, id_, whole)
+        if id_ is None or id_ == "":
+            raise ValueError(_missing(self.id, fields))
+        if not isinstance(id_, str):
+            raise ValueError(f'"{self.id}" is a text or a whole number, got {type(id_).__name__}.')
+        if text is None:
+            raise ValueError(_missing(self.text, fields))
+        if not isinstance(text, str) or not isinstance(title, str):
+            raise ValueError(f'"{self.text}" is a text, got {type(text).__name__}.')
+        whole = titled(title, text) if title else text
+        Document(id_, ())  # raises where it is not valid Unicode
+        Document(whole, ())
+        if is_blank(whole):
+            raise ValueError(f'"{self.text}" is empty.')
+        self._check_size(len(whole))
+        return id_, whole
 
 
-def _bad(place: Place, error: ValueError) -> CorpusRow:
-    return CorpusRow(place, "", "", error)
+def files_in(path: Path, endings: Sequence[str], contents: str, formats: str) -> list[Path]:
+    """A file, or those of a folder that are not hidden, with one of the endings; raises ValueError if there is none."""
+    if not path.exists():
+        raise ValueError(f"There is no {path}. Give {formats}, or a folder of such files.")
+    found = [path] if path.is_file() else sorted(path.rglob("*"))
+    files = [file for file in found if file.is_file() and ending(file) in endings]
+    files = [file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts)]
+    if not files:
+        raise ValueError(f"{path} holds no {contents}: files end in {', '.join(endings)}, or these and .gz.")
+    return files
 
 
 def _missing(field: str, fields: JsonObject) -> str:
     names = ", ".join(f"{name!r:.40}" for name in [*fields][:10])
     return f'there is no "{field}", only {names or "an empty row"}. {_FIELDS_ADVICE}'
-
-
-def _is_hidden(file: Path) -> bool:
-    return any(part.startswith(".") for part in file.parts)

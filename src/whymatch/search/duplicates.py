@@ -55,7 +55,14 @@ def duplicates(
         entries = from_arrow(pa.Table.from_batches([batch]), index.store.folder)
         pairs = [pair for pair in dict.fromkeys(_near_pairs(index, entries, neighbours)) if pair not in seen]
         seen.update(pairs)
-        for pair, alignment in zip(pairs, index.align_entries(pairs, UpTo(1, below=below)), strict=True):
+        by_id = {entry.id: entry for entry in index.entries(dict.fromkeys(id_ for pair in pairs for id_ in pair))}
+        entries_of_pairs = [(by_id[left], by_id[right]) for left, right in pairs]
+        alignments = index.aligner.align_vectors(
+            [(left.document, right.document) for left, right in entries_of_pairs],
+            [(left.vectors, right.vectors) for left, right in entries_of_pairs],
+            UpTo(1, below=below),
+        )
+        for pair, alignment in zip(pairs, alignments, strict=True):
             overlap = _overlap(alignment)
             if overlap >= least:
                 yield Duplicate(*pair, overlap, alignment)

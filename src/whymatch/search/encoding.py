@@ -3,18 +3,20 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whymatch import __version__
 from whymatch.matching.aligner import Aligner, Text
-from whymatch.matching.ranker import Ranker
-from whymatch.matching.rules import Transport
 from whymatch.search.entries import Entry, make_entry, pooled
 from whymatch.text.document import Document, document
-from whymatch.text.encoders import each_alone, reads_pairs
+from whymatch.text.encoders import encode_texts, reads_pairs
 from whymatch.text.spans import SPLITTERS, is_blank
 from whymatch.transport.constraints import Constraint
+
+if TYPE_CHECKING:
+    from whymatch.matching.ranker import Ranker
 
 INDEX_FORMAT = 3
 _PROBE = "Which encoder wrote this index?\n\nTwo paragraphs, so that context shows."
@@ -22,30 +24,18 @@ _MIN_PROBE_COSINE = 0.999  # devices round differently, models differ more
 _MAX_ID_BYTES = 1000
 
 
-def aligner_of(matcher: Aligner | Ranker) -> Aligner:
-    """The aligner of a matcher that an index can use.
-
-    Raises:
-        ValueError: for a ranker that does not rank by links.
-    """
+def aligner_and_constraint(matcher: "Aligner | Ranker") -> tuple[Aligner, Constraint | None]:
+    """The aligner of a matcher, and the constraint if it is a ranker; raises ValueError if that has no links."""
     if isinstance(matcher, Aligner):
-        return matcher
+        return matcher, None
+    from whymatch.matching.ranker import Ranker
+    from whymatch.matching.rules import Transport
+
     if not isinstance(matcher, Ranker):
         raise TypeError(f"An index takes an Aligner or a Ranker, got {type(matcher).__name__}.")
     if not isinstance(matcher.rule, Transport):
         raise ValueError("This ranker attends to every pair of spans: it has no few links to search by. Use Transport.")
-    return matcher.aligner
-
-
-def constraint_of(matcher: Aligner | Ranker) -> Constraint | None:
-    """The constraint that a ranker was trained with; None for an aligner."""
-    return matcher.rule.constraint if isinstance(matcher, Ranker) and isinstance(matcher.rule, Transport) else None
-
-
-def encode_text(aligner: Aligner, text: Document) -> np.ndarray:
-    """The vectors of a text: float32 (spans, dimensions)."""
-    (vectors,) = aligner.encoder.encode([text.text], [text.spans])
-    return vectors
+    return matcher.aligner, matcher.rule.constraint
 
 
 def make_entries(aligner: Aligner, texts: Mapping[str, Text]) -> dict[str, Entry | ValueError]:
@@ -58,10 +48,7 @@ def make_entries(aligner: Aligner, texts: Mapping[str, Text]) -> dict[str, Entry
             documents[id_] = split_text(aligner, text)
         except (ValueError, TypeError) as error:
             outcomes[id_] = ValueError(str(error))
-    encoded = each_alone(
-        lambda batch: aligner.encoder.encode([each.text for each in batch], [each.spans for each in batch]),
-        [*documents.values()],
-    )
+    encoded = encode_texts(aligner.encoder, [*documents.values()])
     for (id_, text), vectors in zip(documents.items(), encoded, strict=True):
         try:
             if isinstance(vectors, ValueError):
@@ -73,11 +60,7 @@ def make_entries(aligner: Aligner, texts: Mapping[str, Text]) -> dict[str, Entry
 
 
 def split_text(aligner: Aligner, text: Text) -> Document:
-    """A text with its spans.
-
-    Raises:
-        ValueError: if there is none.
-    """
+    """A text with its spans; raises ValueError if there are none."""
     split = aligner.split(text)
     if not len(split) or is_blank(split.text):
         raise ValueError("The text is empty.")
@@ -110,11 +93,7 @@ class Identity:
 
     @classmethod
     def of(cls, aligner: Aligner) -> "Identity":
-        """The identity of what an aligner would write.
-
-        Raises:
-            ValueError: if its encoder gives no vectors that can be kept.
-        """
+        """The identity of what an aligner would write; raises ValueError if its vectors cannot be kept."""
         encoder = aligner.encoder
         if reads_pairs(encoder):
             raise ValueError(
@@ -123,8 +102,9 @@ class Identity:
             )
         name = next((name for name, known in SPLITTERS.items() if known is aligner.splitter), None)
         try:
-            vector = pooled(encode_text(aligner, document(_PROBE, aligner.splitter)))
-            probe = tuple(round(value, 5) for value in vector.tolist())
+            text = document(_PROBE, aligner.splitter)
+            (vectors,) = encoder.encode([text.text], [text.spans])
+            probe = tuple(round(value, 5) for value in pooled(vectors).tolist())
         except ValueError:
             probe = None
         dimensions = getattr(encoder, "size", None) or len(probe or ())
@@ -134,11 +114,7 @@ class Identity:
 
     @classmethod
     def from_json(cls, data: bytes | None, folder: object) -> "Identity":
-        """The identity that the index in `folder` was written with.
-
-        Raises:
-            ValueError: if there is none, or one of another format.
-        """
+        """The identity of the index in `folder`; raises ValueError if there is none, or one of another format."""
         try:
             values = json.loads(data or b"")
             written, version = int(values["format"]), values["version"]

@@ -38,11 +38,7 @@ class Entry:
 
 
 def make_entry(id_: str, document: Document, vectors: np.ndarray) -> Entry:
-    """The entry of a document whose vectors have one row per span.
-
-    Raises:
-        ValueError: if half precision cannot hold the vectors.
-    """
+    """The entry of a document; raises ValueError if half precision cannot hold its vectors (spans, dimensions)."""
     half = vectors.astype(np.float32).astype(np.float16)
     if not np.isfinite(half).all():
         raise ValueError("The vectors hold NaN, infinity or numbers beyond 65,504, which half precision cannot keep.")

@@ -3,23 +3,25 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from whymatch.cost import Cosine, Cost, WholeText
 from whymatch.matching.aligner import Aligner, Text
-from whymatch.matching.alignment import Alignment
-from whymatch.matching.ranker import Ranker
-from whymatch.search.encoding import Identity, aligner_of, constraint_of, encode_text, make_entries, split_text
+from whymatch.search.encoding import Identity, aligner_and_constraint, make_entries, split_text
 from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, table_schema, to_arrow
-from whymatch.search.results import Hit, SearchResults
-from whymatch.search.scoring import Encoded, alignments, comparable, encoded, reweighed, scores
+from whymatch.search.results import Hit, SearchResults, ranking_weight, reweighted
 from whymatch.search.store import Candidate, Store
 from whymatch.text.document import Document
 from whymatch.transport.constraints import Constraint, Exactly
 
+if TYPE_CHECKING:
+    from whymatch.matching.ranker import Ranker
+
 CANDIDATES = 100  # in each of three ways
-DEFAULT_CONSTRAINT = Exactly(2)  # of a search without a trained ranker: docs/decisions.md, Searching
+DEFAULT_CONSTRAINT = Exactly(2)  # of a search without a trained ranker: docs/decisions.md
 _WHOLE_TEXT = 1.0  # how much of a text counts in its sentences, where nothing was trained
 MIN_CHANGES_BEFORE_COMPACTION = 32
 _ROWS_PER_CHANGE = 256  # of a large table, before it is compacted: compaction writes them all again
@@ -32,7 +34,7 @@ class Index:
     splits and encodes with an aligner or a trained ranker; the default is `untrained_aligner`.
     """
 
-    def __init__(self, store: Store, matcher: Aligner | Ranker | None = None) -> None:
+    def __init__(self, store: Store, matcher: "Aligner | Ranker | None" = None) -> None:
         self.store = store
         self.identity = Identity.from_json((store.schema.metadata or {}).get(b"whymatch"), store.folder)
         self._given_matcher = matcher
@@ -41,34 +43,30 @@ class Index:
             _ = self.matcher  # refuses one that does not suit the index
 
     @classmethod
-    def open(cls, folder: str | Path, matcher: Aligner | Ranker | None = None) -> "Index":
-        """The index in a folder.
-
-        Raises:
-            ValueError: if there is none, or one that was written with another encoder.
-        """
+    def open(cls, folder: str | Path, matcher: "Aligner | Ranker | None" = None) -> "Index":
+        """The index in a folder; raises ValueError if there is none, or one written with another encoder."""
         return cls(Store.open(Path(folder)), matcher)
 
     @classmethod
-    def create(cls, folder: str | Path, matcher: Aligner | Ranker | None = None) -> "Index":
+    def create(cls, folder: str | Path, matcher: "Aligner | Ranker | None" = None) -> "Index":
         """A new index in a folder, or the one that is there already."""
         matcher = matcher or untrained_aligner()
-        identity = Identity.of(aligner_of(matcher))
+        identity = Identity.of(aligner_and_constraint(matcher)[0])
         return cls(Store.create(Path(folder), table_schema(identity.dimensions, identity.to_json())), matcher)
 
     def __repr__(self) -> str:
         return f"Index({str(self.store.folder)!r}, {len(self):,} documents, {self.identity.encoder})"
 
     @cached_property
-    def matcher(self) -> Aligner | Ranker:
+    def matcher(self) -> "Aligner | Ranker":
         """The aligner or ranker, once its encoder is known to be that of the index."""
         matcher = self._given_matcher or untrained_aligner()
-        self.identity.check(Identity.of(aligner_of(matcher)), self.store.folder)
+        self.identity.check(Identity.of(aligner_and_constraint(matcher)[0]), self.store.folder)
         return matcher
 
     @cached_property
     def aligner(self) -> Aligner:
-        return aligner_of(self.matcher)
+        return aligner_and_constraint(self.matcher)[0]
 
     def __len__(self) -> int:
         return len(self.store)
@@ -87,15 +85,13 @@ class Index:
 
     def digests(self) -> dict[str, bytes]:
         """The digest of every document's text, by id."""
-        rows = self.store.columns(["id", "digest"])
-        return dict(zip(rows.column("id").to_pylist(), rows.column("digest").to_pylist(), strict=True))
+        digests: dict[str, bytes] = {}
+        for batch in self.store.batches(["id", "digest"]):
+            digests |= zip(batch.column("id").to_pylist(), batch.column("digest").to_pylist(), strict=True)
+        return digests
 
     def entries(self, ids: Iterable[str]) -> list[Entry]:
-        """The documents of these ids with their vectors.
-
-        Raises:
-            ValueError: if there is no such document.
-        """
+        """The documents of these ids with their vectors; raises ValueError if there is no such document."""
         wanted = [*ids]
         rows = self.store.rows([*dict.fromkeys(wanted)], ENTRY_COLUMNS)
         entries = {entry.id: entry for entry in from_arrow(rows, self.store.folder)}
@@ -163,56 +159,46 @@ class Index:
             raise ValueError(
                 f"A search gives 1 or more documents of 1 or more candidates, got {top_k} of {candidates}."
             )
-        text = self.encoded(self.split(query))
-        return self.ranked(text, self.candidates(text, max(top_k, candidates)), top_k, constraint)
+        text = self.split(query)
+        (vectors,) = self.aligner.encoder.encode([text.text], [text.spans])
+        found = self.store.candidates(text.text, vectors, max(top_k, candidates))
+        return self.rank(text, vectors, found, top_k, constraint)
 
     def split(self, text: Text) -> Document:
         """A text with its spans, as documents are split."""
         return split_text(self.aligner, text)
 
-    def encoded(self, text: Document) -> Encoded:
-        """A text with its vectors."""
-        return Encoded(text, encode_text(self.aligner, text))
-
-    def candidates(self, query: Encoded, number: int) -> list[Candidate]:
-        """The documents that are worth aligning with a text."""
-        return self.store.candidates(query.document.text, query.vectors, number)
-
-    def ranked(
-        self, query: Encoded, candidates: Sequence[Candidate], top_k: int, constraint: Constraint | None
+    def rank(
+        self,
+        query: Document,
+        vectors: np.ndarray,
+        candidates: Sequence[Candidate],
+        top_k: int,
+        constraint: Constraint | None = None,
     ) -> SearchResults:
-        """The best candidates by their exact alignment.
+        """The best candidates by their exact alignment with a text of these vectors (spans, dimensions).
 
         A trained ranker ranks as `Ranker.rank` does. Otherwise links weigh the same in documents of every length.
         """
-        ranker = self.matcher if isinstance(self.matcher, Ranker) else None
-        constraint = (constraint or constraint_of(self.matcher) or DEFAULT_CONSTRAINT).resolved(self.aligner.below)
+        ranker = None if isinstance(self.matcher, Aligner) else self.matcher
+        constraint = constraint or aligner_and_constraint(self.matcher)[1] or DEFAULT_CONSTRAINT
         entries = [candidate.entry for candidate in candidates]
-        values = scores(self.aligner, query, entries, constraint, ranking=ranker is None)
-        order = sorted(range(len(entries)), key=lambda number: (-values[number], number))[:top_k]
-        best = [candidates[number] for number in order if values[number] != float("-inf")]
-        aligned = alignments(self.aligner, [(query, encoded(candidate.entry)) for candidate in best], constraint)
-        if ranker is None:
-            aligned = [reweighed(each, comparable(constraint, len(each.left), len(each.right))) for each in aligned]
-        calibrated = ranker is not None and ranker.calibration is not None
-        hits = [
-            Hit(
-                candidate.entry.id,
-                alignment.score,
-                alignment,
-                candidate.places,
-                ranker.probability(alignment.score) if ranker is not None and calibrated else None,
-            )
-            for candidate, alignment in zip(best, aligned, strict=True)
-        ]
-        return SearchResults(query.document.text, tuple(hits), len(candidates))
-
-    def align_entries(self, pairs: Sequence[tuple[str, str]], constraint: Constraint) -> list[Alignment]:
-        """The alignments of pairs of documents, by their ids, from stored vectors."""
-        entries = {
-            entry.id: encoded(entry) for entry in self.entries(dict.fromkeys(id_ for ids in pairs for id_ in ids))
-        }
-        return alignments(self.aligner, [(entries[left], entries[right]) for left, right in pairs], constraint)
+        solved = self.aligner.solve(
+            [(query, entry.document) for entry in entries],
+            [(vectors, entry.vectors) for entry in entries],
+            constraint,
+            clip=True,
+        )
+        weights = [1.0 if ranker else ranking_weight(constraint, len(query), len(entry.spans)) for entry in entries]
+        scores = {i: plan.score * weights[i] for i, plan in enumerate(solved) if not isinstance(plan, ValueError)}
+        best = sorted(scores, key=lambda i: (-scores[i], i))[:top_k]
+        hits = []
+        for i, exact in zip(best, self.aligner.explain([solved[i] for i in best]), strict=True):
+            alignment = reweighted(exact, weights[i])
+            calibrated = ranker is not None and ranker.calibration is not None
+            probability = ranker.probability(alignment.score) if ranker is not None and calibrated else None
+            hits.append(Hit(entries[i].id, alignment.score, alignment, candidates[i].places, probability))
+        return SearchResults(query.text, tuple(hits), len(candidates))
 
 
 def untrained_aligner() -> Aligner:

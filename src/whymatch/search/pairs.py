@@ -6,20 +6,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
-from whymatch.matching.ranker import Ranker
 from whymatch.reading import MAX_ROW_BYTES, MEGABYTE, JsonObject, byte_lines, json_lines, opened, read_rows
-from whymatch.search.encoding import Identity, aligner_of, constraint_of
+from whymatch.search.corpus import files_in
+from whymatch.search.encoding import Identity, aligner_and_constraint
 from whymatch.search.scale import PartResult, WorkPart, cut_into_parts, run_parts
 from whymatch.transport.constraints import Constraint
 
-_ENDINGS = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+if TYPE_CHECKING:
+    from whymatch.matching.ranker import Ranker
+
+_ENDINGS = (".parquet", ".jsonl", ".ndjson")
 _PAIRS_PER_BATCH = 256  # that are aligned together
 _LINK = pa.struct(
     [(name, pa.int32()) for name in ("left_start", "left_end", "right_start", "right_end")]
@@ -40,6 +43,7 @@ _SCHEMA = pa.schema(
 class PairRow(NamedTuple):
     """A pair of texts with its number in a file, from 1, or what is wrong with it."""
 
+    file: str
     number: int
     id: str | None = None
     left: str = ""
@@ -56,18 +60,8 @@ class PairFiles:
     right: str = "right"
 
     def files(self) -> list[Path]:
-        """The files in the order in which they are read.
-
-        Raises:
-            ValueError: if there is none.
-        """
-        if not self.path.exists():
-            raise ValueError(f"There is no {self.path}. Give Parquet, JSON lines, or a folder of such files.")
-        paths = sorted(self.path.rglob("*")) if self.path.is_dir() else [self.path]
-        files = [file for file in paths if file.is_file() and file.name.endswith(_ENDINGS)]
-        if not files:
-            raise ValueError(f"{self.path} holds no pairs: files end in {', '.join(_ENDINGS)}.")
-        return files
+        """The files in the order in which they are read; raises ValueError if there is none."""
+        return files_in(self.path, _ENDINGS, "pairs", "Parquet, JSON lines")
 
     def row_counts(self) -> Iterator[tuple[Path, int]]:
         """The files with the number of their rows."""
@@ -82,25 +76,25 @@ class PairFiles:
         """The rows of a file, bad ones too."""
         if file.suffix == ".parquet":
             for number, row in enumerate(read_rows(file, (), ("id", self.left, self.right)), start=1):
-                yield self._row(number, row.values)
+                yield self._row(file, number, row.values)
         else:  # blank lines are counted as rows
             with opened(file) as data:
                 for number, fields in json_lines(data, max_bytes=MAX_ROW_BYTES, skip_blank=False):
-                    yield self._row(number, fields)
+                    yield self._row(file, number, fields)
 
-    def _row(self, number: int, fields: JsonObject | ValueError) -> PairRow:
+    def _row(self, file: Path, number: int, fields: JsonObject | ValueError) -> PairRow:
         if isinstance(fields, ValueError):
-            return PairRow(number, error=str(fields))
+            return PairRow(str(file), number, error=str(fields))
         left, right, id_ = fields.get(self.left), fields.get(self.right), fields.get("id")
         if not isinstance(left, str) or not isinstance(right, str):
-            return PairRow(number, error=f'a row has two texts, "{self.left}" and "{self.right}".')
-        return PairRow(number, None if id_ is None else str(id_), left, right)
+            return PairRow(str(file), number, error=f'a row has two texts, "{self.left}" and "{self.right}".')
+        return PairRow(str(file), number, None if id_ is None else str(id_), left, right)
 
 
 def score_on_ray(
     pairs: PairFiles,
     out: Path,
-    make_matcher: Callable[[], Aligner | Ranker],
+    make_matcher: "Callable[[], Aligner | Ranker]",
     constraint: Constraint | None,
     address: str,
     *,
@@ -122,28 +116,27 @@ class _ScoringWorker:
     """Aligns pairs; a pair that cannot be aligned has its error in its row."""
 
     def __init__(
-        self, pairs: PairFiles, make_matcher: Callable[[], Aligner | Ranker], constraint: Constraint | None
+        self, pairs: PairFiles, make_matcher: "Callable[[], Aligner | Ranker]", constraint: Constraint | None
     ) -> None:
-        self.pairs, matcher = pairs, make_matcher()
-        self.aligner, self.constraint = aligner_of(matcher), constraint or constraint_of(matcher)
+        self.pairs = pairs
+        self.aligner, own_constraint = aligner_and_constraint(make_matcher())
+        self.constraint = constraint or own_constraint
 
     def work(self, part: WorkPart) -> tuple[pa.Table, list[str]]:
         """The rows of a part with their scores and links, and complaints about bad ones."""
         records = []
-        for file, first, last in part.ranges:
-            rows = islice(self.pairs.rows(Path(file)), first, last)
-            while batch := list(islice(rows, _PAIRS_PER_BATCH)):
-                good = [row for row in batch if row.error is None]
-                outcomes = self.aligner.outcomes([(row.left, row.right) for row in good], self.constraint, clip=True)
-                by_number = dict(zip((row.number for row in good), outcomes, strict=True))
-                records += [_record(file, row, by_number.get(row.number)) for row in batch]
+        rows = part.rows_from(self.pairs.rows)
+        while batch := list(islice(rows, _PAIRS_PER_BATCH)):
+            good = [row for row in batch if row.error is None]
+            outcomes = iter(self.aligner.outcomes([(row.left, row.right) for row in good], self.constraint, clip=True))
+            records += [_record(row, next(outcomes) if row.error is None else None) for row in batch]
         complaints = [f"{each['file']}, row {each['row']}: {each['error']}" for each in records if each["error"]]
         return pa.Table.from_pylist(records, schema=_SCHEMA), complaints
 
 
-def _record(file: str, row: PairRow, outcome: Alignment | ValueError | None) -> dict[str, Any]:
+def _record(row: PairRow, outcome: Alignment | ValueError | None) -> dict[str, Any]:
     """A pair as a row of what comes out."""
-    origin = {"file": file, "row": row.number, "id": row.id}
+    origin = {"file": row.file, "row": row.number, "id": row.id}
     if not isinstance(outcome, Alignment):
         return {**origin, "score": None, "links": [], "error": row.error or str(outcome)}
     links = [(*link.left, *link.right, link.cost, link.share) for link in outcome.links]
@@ -151,13 +144,13 @@ def _record(file: str, row: PairRow, outcome: Alignment | ValueError | None) -> 
     return {**origin, "score": outcome.score, "links": named, "error": None}
 
 
-def fingerprint(matcher: Aligner | Ranker) -> str:
+def fingerprint(matcher: "Aligner | Ranker") -> str:
     """A hash that differs between matchers whose scores may differ, such as two trainings of one."""
-    aligner = aligner_of(matcher)
-    parts: list[object] = [str(Identity.of(aligner)), aligner.cost.to_list()]
+    aligner, _ = aligner_and_constraint(matcher)
+    facts: list[object] = [str(Identity.of(aligner)), aligner.cost.to_list()]
     if (counts := aligner.cost.word_counts) is not None:
-        parts += [counts.texts, sorted(counts.counts.items())]
-    digest = hashlib.blake2b(repr(parts).encode(), digest_size=16)
-    for name, tensor in sorted(matcher.state_dict().items()) if isinstance(matcher, Ranker) else ():
+        facts += [counts.texts, sorted(counts.counts.items())]
+    digest = hashlib.blake2b(repr(facts).encode(), digest_size=16)
+    for name, tensor in () if isinstance(matcher, Aligner) else sorted(matcher.state_dict().items()):
         digest.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()

@@ -1,12 +1,13 @@
 """What a search finds: documents with their scores and the links that make them; and why one ranks above another."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 from whymatch.matching.alignment import Alignment, Link
 from whymatch.show.words import in_words, number
 from whymatch.text.spans import Span
+from whymatch.transport.constraints import MANY, Constraint
 
 
 @dataclass(frozen=True)
@@ -114,11 +115,7 @@ class SearchResults(Sequence[Hit]):
         return Explanation.of(*sorted((self.find(one), self.find(other)), key=self.hits.index))
 
     def find(self, result: int | str) -> Hit:
-        """A result by its place, from 0, or by its id.
-
-        Raises:
-            ValueError: if there is no such result.
-        """
+        """A result by its place, from 0, or by its id; raises ValueError if there is none."""
         if isinstance(result, int):
             if not 0 <= result < len(self.hits):
                 raise ValueError(f"There is no result {result + 1}: there are {len(self.hits)}. Raise top_k.")
@@ -133,11 +130,7 @@ class SearchResults(Sequence[Hit]):
         return {"query": self.query, "candidates": self.candidates, "hits": [hit.to_dict() for hit in self.hits]}
 
     def to_trec(self, query_id: str = "1", run: str = "whymatch") -> str:
-        """Lines of a TREC run file.
-
-        Raises:
-            ValueError: if an id has blanks, which the format cannot hold.
-        """
+        """Lines of a TREC run file; raises ValueError if an id has blanks, which the format cannot hold."""
         for name in (query_id, run, *(hit.id for hit in self.hits)):
             if not name or any(map(str.isspace, name)):
                 raise ValueError(f"A TREC run file takes ids without blanks, got {name!r}.")
@@ -152,6 +145,28 @@ class SearchResults(Sequence[Hit]):
         examples = [_gallery_example(hit, rank) for rank, hit in enumerate(self.hits, start=1)]
         title = "Which documents match, and why?"
         return page([{"title": "Results", "about": about, "examples": examples}], title, self.query)
+
+
+def ranking_weight(constraint: Constraint, query: int, document: int) -> float:
+    """The factor by which links weigh the same in documents of every length; sizes are numbers of spans.
+
+    A link's mass depends on both texts: in a document of one span, one good link is everything. For a ranking it gets
+    the mass that it has in a long document, and a document too short for k links lacks what they would have added.
+    """
+    fits, fits_long = constraint.fitted(query, document), constraint.fitted(query, MANY)
+    if fits is None or fits_long is None or constraint.takes_masses:
+        return 1.0
+    return float(fits_long.mass(query, MANY) / fits.mass(query, document))
+
+
+def reweighted(alignment: Alignment, weight: float) -> Alignment:
+    """An alignment whose links have `weight` times their mass, and with it of their share of the score."""
+    if weight == 1:
+        return alignment
+    links = tuple(replace(link, mass=link.mass * weight, share=link.share * weight) for link in alignment.links)
+    proof = alignment.certificate
+    margin = None if proof.margin is None else proof.margin * weight
+    return replace(alignment, links=links, certificate=replace(proof, gap=proof.gap * weight, margin=margin))
 
 
 def _gallery_example(hit: Hit, rank: int) -> Mapping[str, Any]:

@@ -10,10 +10,10 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from importlib.util import find_spec
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 from warnings import catch_warnings, filterwarnings
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ from whymatch.files import whole_file
 
 _MIN_ROWS_PER_PART = 256
 _MAX_PARTS = 10_000
+_Row = TypeVar("_Row")
 
 
 class RowRange(NamedTuple):
@@ -33,8 +34,7 @@ class RowRange(NamedTuple):
     last: int
 
 
-@dataclass(frozen=True)
-class WorkPart:
+class WorkPart(NamedTuple):
     """Rows to work on, and the file that is made of them."""
 
     ranges: tuple[RowRange, ...]
@@ -42,7 +42,12 @@ class WorkPart:
 
     @property
     def rows(self) -> int:
+        """How many rows there are."""
         return sum(last - first for _, first, last in self.ranges)
+
+    def rows_from(self, read: Callable[[Path], Iterator[_Row]]) -> Iterator[_Row]:
+        """The rows themselves, of what `read` gives for each file."""
+        return chain.from_iterable(islice(read(Path(file)), first, last) for file, first, last in self.ranges)
 
 
 class PartResult(NamedTuple):
@@ -103,9 +108,7 @@ def run_parts(
     with ray_cluster(address) as ray:
         resources = ray.cluster_resources()
         gpus, cpus = int(resources.get("GPU", 0)), int(resources.get("CPU", 1))
-        rows = ray.data.from_items(
-            [{"part": json.dumps(asdict(part))} for part in missing], override_num_blocks=len(missing)
-        )
+        rows = ray.data.from_items([{"part": json.dumps(part)} for part in missing], override_num_blocks=len(missing))
         results = rows.map_batches(
             _RayActor,
             fn_constructor_args=(make_worker,),
@@ -130,16 +133,16 @@ class _RayActor:
         self.worker = make_worker()
 
     def __call__(self, batch: dict[str, Sequence[str]]) -> dict[str, list[str]]:
-        return {"result": [json.dumps(self._result(json.loads(part))) for part in batch["part"]]}
+        return {"result": [json.dumps(self._result(*json.loads(part))) for part in batch["part"]]}
 
-    def _result(self, values: dict[str, Any]) -> PartResult:
-        part = WorkPart(tuple(RowRange(*values) for values in values["ranges"]), values["out"])
+    def _result(self, ranges: Sequence[tuple[str, int, int]], out: str) -> PartResult:
+        part = WorkPart(tuple(RowRange(*each) for each in ranges), out)
         table, complaints = self.worker.work(part)
         metadata = {**(table.schema.metadata or {}), b"complaints": json.dumps(complaints).encode()}
-        Path(part.out).parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(part.out) as draft:
+        Path(out).parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(out) as draft:
             parquet.write_table(table.replace_schema_metadata(metadata), draft, compression="zstd")
-        return PartResult(part.out, table.num_rows, tuple(complaints))
+        return PartResult(out, table.num_rows, tuple(complaints))
 
 
 def _file_name(number: int, ranges: Sequence[RowRange], facts: object) -> str:
@@ -153,10 +156,8 @@ def _file_name(number: int, ranges: Sequence[RowRange], facts: object) -> str:
 def ray_cluster(address: str) -> Iterator[Any]:
     """The module `ray`, connected to this machine ("local") or to a cluster; usage is not reported to anybody.
 
-    Where the program has connected to Ray already, that connection is used, and left open.
-
-    Raises:
-        ValueError: if there is no cluster at the address.
+    Where the program has connected to Ray already, that connection is used, and left open. Raises ValueError if there
+    is no cluster at the address.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")

@@ -54,11 +54,7 @@ class Store:
 
     @classmethod
     def open(cls, folder: Path) -> "Store":
-        """The table in a folder.
-
-        Raises:
-            ValueError: if there is none, or a damaged one.
-        """
+        """The table in a folder; raises ValueError if there is none, or a damaged one."""
         if not (folder / f"{_TABLE}.lance").is_dir():
             raise ValueError(f"There is no index in {folder}. Make one: whymatch index CORPUS {folder}.")
         try:
@@ -68,11 +64,7 @@ class Store:
 
     @classmethod
     def create(cls, folder: Path, schema: pa.Schema) -> "Store":
-        """A new table in a folder, or the one that is there.
-
-        Raises:
-            ValueError: if the folder holds something else.
-        """
+        """A new table in a folder, or the one that is there; raises ValueError if the folder holds anything else."""
         folder.mkdir(parents=True, exist_ok=True)
         others = {path.name for path in folder.iterdir()} - {f"{_TABLE}.lance", "parts"}
         if others and not (folder / f"{_TABLE}.lance").is_dir():
@@ -122,11 +114,7 @@ class Store:
         return sum(self._retried(partial(change, batch)) for batch in _batches_of_ids([*dict.fromkeys(ids)]))
 
     def read(self, query: Callable[[], _Value]) -> _Value:
-        """The result of a query, on the newest version where the version looked at is no longer kept.
-
-        Raises:
-            OSError: naming the folder, if the query cannot be answered.
-        """
+        """The result of a query, on the newest version where the one looked at is gone; OSErrors name the folder."""
         with self._errors_name_folder():
             try:
                 return query()
@@ -136,10 +124,6 @@ class Store:
                 if self.version == before:
                     raise
                 return query()
-
-    def columns(self, names: Sequence[str]) -> pa.Table:
-        """These columns of all rows."""
-        return self.read(lambda: self.table.search().select([*names]).limit(max(1, len(self))).to_arrow())
 
     def batches(self, names: Sequence[str], size: int = 1024) -> Iterator[pa.RecordBatch]:
         """These columns of all rows, up to `size` rows at a time."""
@@ -177,17 +161,18 @@ class Store:
 
     def nearest_texts(self, vector: np.ndarray, number: int, columns: Sequence[str] = ENTRY_COLUMNS) -> pa.Table:
         """The rows whose pooled vectors are nearest to a pooled vector, with their `_distance`."""
-        query = self.table.search(vector.astype(np.float32), vector_column_name="pooled").distance_type("cosine")
-        return self.read(query.nprobes(PROBED_PARTITIONS).limit(number).select([*columns, "_distance"]).to_arrow)
+        return self._nearest("pooled", vector, number, columns)
 
     def nearest_spans(self, vectors: np.ndarray, number: int) -> pa.Table:
         """The rows with the highest sum, over the text's spans, of the similarity of the row's nearest span."""
         chosen = np.linspace(0, len(vectors) - 1, min(len(vectors), _MAX_QUERY_SPANS)).astype(int)
-        query = self.table.search(vectors[chosen].astype(np.float32), vector_column_name="vectors")
-        query = query.distance_type("cosine").nprobes(PROBED_PARTITIONS).limit(number)
-        query = query.select([*ENTRY_COLUMNS, "_distance"])
-        query = query.refine_factor(_REFINE_FACTOR) if "vectors" in self.indexed_columns else query
-        return self.read(query.to_arrow)
+        return self._nearest("vectors", vectors[chosen], number, ENTRY_COLUMNS)
+
+    def _nearest(self, column: str, vectors: np.ndarray, number: int, columns: Sequence[str]) -> pa.Table:
+        query = self.table.search(vectors.astype(np.float32), vector_column_name=column).distance_type("cosine")
+        query = query.nprobes(PROBED_PARTITIONS).limit(number).select([*columns, "_distance"])
+        coarse = column == "vectors" and column in self.indexed_columns
+        return self.read((query.refine_factor(_REFINE_FACTOR) if coarse else query).to_arrow)
 
     def sharing_words(self, text: str, number: int) -> pa.Table:
         """The rows that share words with a text, by BM25; none where there is no full-text index yet."""
@@ -216,11 +201,7 @@ class Store:
         return {column for index in self.table.list_indices() for column in index.columns}
 
     def _retried(self, change: Callable[[], _Value]) -> _Value:
-        """Makes a change, again where another writer came first.
-
-        Raises:
-            OSError: naming the folder, if the change cannot be made.
-        """
+        """Makes a change, again where another writer came first; raises OSError if it cannot be made."""
         end, pause = time.monotonic() + _MAX_SECONDS_RETRYING, 0.05
         while True:
             try:
