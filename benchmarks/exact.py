@@ -25,8 +25,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from whymatch import Balanced, Constraint, Exactly, OneTo, UpTo, pad, solve
 from whymatch.show.terminal import table
+from whymatch.transport import Balanced, Constraint, Exactly, OneTo, UpTo, pad, solve
 
 ROUNDS = 5
 Array = NDArray[np.float64]

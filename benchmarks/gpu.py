@@ -24,8 +24,8 @@ import torch
 from torch import Tensor
 
 from experiments.unrolled import unrolled
-from whymatch import Balanced, Constraint, Exactly, OneTo, Temperature, UpTo, sinkhorn, solve
 from whymatch.show.terminal import table
+from whymatch.transport import Balanced, Constraint, Exactly, OneTo, Temperature, UpTo, sinkhorn, solve
 
 SIZES = [(8, 4096), (16, 4096), (32, 4096), (64, 1024), (128, 256), (256, 64)]
 ROUNDS = 30

@@ -19,9 +19,9 @@ import torch
 from torch import Tensor
 
 from experiments.unrolled import unrolled
-from whymatch import Constraint, Exactly, OneTo, Temperature, sinkhorn, solve
 from whymatch.cost import Cosine
 from whymatch.show.terminal import table
+from whymatch.transport import Constraint, Exactly, OneTo, Temperature, sinkhorn, solve
 
 Rule = Callable[[Tensor, Constraint, float], Tensor]
 

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from benchmarks.gpu import attention, costs, timed
-from whymatch import Constraint, Exactly, OneTo, solve
+from whymatch.transport import Constraint, Exactly, OneTo, solve
 
 SPANS = [(side, 1024) for side in (8, 16, 32, 64, 128, 256)]
 PAIRS = [(32, 10**power) for power in range(6)]

@@ -20,8 +20,8 @@ import ot
 import torch
 
 from benchmarks.exact import Array, Problems, cut, ragged, square, timed
-from whymatch import Balanced, Temperature, sinkhorn, solve
 from whymatch.show.terminal import table
+from whymatch.transport import Balanced, Temperature, sinkhorn, solve
 
 EPSILON = 1e-4  # the paper's
 

@@ -47,7 +47,7 @@ def test_an_impatient_solver_starts_over_with_large_units(family: str, monkeypat
 
     from whymatch.transport.kernels.gpu import flows
 
-    monkeypatch.setattr(flows, "PATIENCE", tl.constexpr(0))
+    monkeypatch.setattr(flows, "SEARCHES_PER_SPAN", tl.constexpr(0))
     build = next(built for built in FAMILIES if built.__name__ == family)
     for seed in range(3):
         agrees(torch.from_numpy(build(np.random.default_rng(seed), (1, 4, 5))).float())
@@ -63,7 +63,7 @@ def test_prices_follow_units_that_moved_before_a_search_failed(
 
     from whymatch.transport.kernels.gpu import flows
 
-    monkeypatch.setattr(flows, "PATIENCE", tl.constexpr(0))
+    monkeypatch.setattr(flows, "SEARCHES_PER_SPAN", tl.constexpr(0))
     rng = np.random.default_rng(seed)
     cost = torch.from_numpy(rng.random((side, side)))
     left, right = (torch.from_numpy(rng.dirichlet(np.full(side, 0.3))) for _ in range(2))

@@ -1,6 +1,6 @@
 """Costs and sizes as the solvers read them: one matrix or a padded ragged batch of them, seen as one thing.
 
-Arrays of numpy, and what numpy takes for one, are read here. Tensors are read by `tensors`, which alone loads torch.
+Arrays of numpy, and what numpy takes for one, are read here. Tensors are read by `_tensors`, which alone loads torch.
 """
 
 from collections.abc import Iterable
@@ -161,7 +161,7 @@ class Batch:
 def as_batch(cost: Any, sizes: Any = None) -> Batch:
     """Checks what the caller gave: a matrix (n, m), or a batch (batch, n, m) with sizes (batch, 2) if it is ragged."""
     if is_torch_array(cost):
-        return tensors().as_batch(cost, sizes)
+        return _tensors().as_batch(cost, sizes)
     costs = numbers("Costs", cost, PAD)
     single = is_single(costs.shape)
     costs = costs[None] if single else costs
@@ -178,7 +178,7 @@ def pad(costs: Iterable[Any]) -> tuple[Array, Array]:
     """
     matrices = list(costs)
     of_torch = any(is_torch_array(cost) for cost in matrices)
-    matrices = [(tensors().numbers if is_torch_array(cost) else numbers)("Costs", cost) for cost in matrices]
+    matrices = [(_tensors().numbers if is_torch_array(cost) else numbers)("Costs", cost) for cost in matrices]
     if not matrices:
         raise ValueError("pad takes one matrix or more, got none.")
     for b, cost in enumerate(matrices):
@@ -187,14 +187,14 @@ def pad(costs: Iterable[Any]) -> tuple[Array, Array]:
     sizes = np.array([cost.shape for cost in matrices], np.int64)
     n, m = sizes.max(axis=0).tolist()
     if of_torch:
-        return tensors().pad(matrices, sizes, n, m)
+        return _tensors().pad(matrices, sizes, n, m)
     padded = np.full((len(matrices), n, m), np.inf, np.result_type(*matrices))
     for b, cost in enumerate(matrices):
         padded[b, : cost.shape[0], : cost.shape[1]] = cost
     return padded, sizes
 
 
-def tensors() -> ModuleType:
+def _tensors() -> ModuleType:
     """The module that reads tensors. It is loaded when the first one comes, and no process may fork meanwhile."""
     with loading:
         from whymatch.transport import tensors
@@ -221,8 +221,8 @@ def numbers(what: str, values: Any, hint: str = "") -> np.ndarray:
     Raises TypeError for anything but a tensor or an array of real numbers, or lists of them.
     """
     if is_torch_array(values):
-        return tensors().to_array(tensors().numbers(what, values))
-    array = as_array(what, values, "iuf", hint)
+        return _tensors().to_array(_tensors().numbers(what, values))
+    array = _as_array(what, values, "iuf", hint)
     return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
@@ -238,8 +238,8 @@ def read_sizes(shape: tuple[int, ...], single: bool, sizes: Any) -> np.ndarray:
 
     Raises TypeError unless they are whole numbers, ValueError unless there is a pair for each problem that it can hold.
     """
-    sizes = tensors().whole_numbers(sizes).cpu().numpy() if is_torch_array(sizes) else sizes
-    sizes = as_array("Sizes", sizes, "iu", SIZES)
+    sizes = _tensors().whole_numbers(sizes).cpu().numpy() if is_torch_array(sizes) else sizes
+    sizes = _as_array("Sizes", sizes, "iu", SIZES)
     check_shape_of_sizes(shape, single, sizes.shape)
     sizes = sizes[None] if single else sizes
     wrong = ((sizes < 0) | (sizes > shape[1:])).any(axis=1)
@@ -256,7 +256,7 @@ def check_shape_of_sizes(shape: tuple[int, ...], single: bool, came: tuple[int, 
         raise ValueError(f"Sizes must be of shape {expected} for these costs, got {tuple(came)}. {SIZES}")
 
 
-def as_array(what: str, values: Any, kinds: str, hint: str = "") -> np.ndarray:
+def _as_array(what: str, values: Any, kinds: str, hint: str = "") -> np.ndarray:
     """An array that kernels can read: contiguous, writable, in native byte order; a copy only where it has to be.
 
     `kinds` are numpy's codes of the numbers that are allowed: i and u for whole numbers, f for others. Raises TypeError

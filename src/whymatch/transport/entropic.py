@@ -30,13 +30,13 @@ class Temperature:
         object.__setattr__(self, "epsilon", epsilon)
 
 
-DEFAULT = Temperature()
+_DEFAULT_TEMPERATURE = Temperature()
 
 
 def sinkhorn(
     cost: Array,
     constraint: Constraint,
-    temperature: Temperature = DEFAULT,
+    temperature: Temperature = _DEFAULT_TEMPERATURE,
     *,
     sizes: Array | None = None,
     mass: tuple[Array, Array] | None = None,

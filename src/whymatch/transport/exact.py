@@ -16,7 +16,7 @@ from whymatch.transport.solution import OptimalPath, Solution, Status
 if TYPE_CHECKING:
     from whymatch.transport.entropic import Temperature
 
-MAX_COSTS_PER_BATCH = 2**21  # that `margin` has in memory at a time
+_MAX_COSTS_PER_BATCH = 2**21  # that `margin` has in memory at a time
 
 
 def solve(
@@ -109,7 +109,7 @@ def margin(
     _, best, _, status = optimal(exact, constraint, masses)
     more = xp.full((count, n, m), float("inf"), dtype=xp.float64, device=device(batch.costs))
     b, i, j = xp.nonzero(xp.reshape(batch.array(solution.plan), (count, n, m)))
-    step = max(1, MAX_COSTS_PER_BATCH // max(1, n * m))
+    step = max(1, _MAX_COSTS_PER_BATCH // max(1, n * m))
     for start in range(0, len(b), step):
         interruption_point()
         links = b[start : start + step], i[start : start + step], j[start : start + step]

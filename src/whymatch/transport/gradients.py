@@ -9,10 +9,10 @@ from torch.autograd.function import once_differentiable
 
 from whymatch.transport.entropic import EntropicPlans
 
-RIDGE = 1e-12  # alpha + x and beta - x are as good as alpha and beta; this picks one of them
+_RIDGE = 1e-12  # alpha + x and beta - x are as good as alpha and beta; this picks one of them
 
 
-class Envelope(torch.autograd.Function):
+class _Envelope(torch.autograd.Function):
     """The optimal cost as a function of the costs: its derivative is the optimal plan, by the envelope theorem."""
 
     @staticmethod
@@ -28,11 +28,11 @@ class Envelope(torch.autograd.Function):
 
 def envelope(costs: Tensor, optimum: Tensor, plan: Tensor) -> Tensor:
     """`optimum`, with a gradient towards `costs`."""
-    result: Tensor = Envelope.apply(costs, optimum, plan)  # type: ignore[no-untyped-call]
+    result: Tensor = _Envelope.apply(costs, optimum, plan)  # type: ignore[no-untyped-call]
     return result
 
 
-class Implicit(torch.autograd.Function):
+class _Implicit(torch.autograd.Function):
     """A plan whose derivative is that of an entropic plan, which is asked for only when it is needed."""
 
     @staticmethod
@@ -62,7 +62,7 @@ class Implicit(torch.autograd.Function):
 
 def implicit(costs: Tensor, plan: Tensor, entropic: Callable[[], EntropicPlans]) -> Tensor:
     """`plan`, with the gradient of an entropic plan towards `costs`."""
-    result: Tensor = Implicit.apply(costs, plan, entropic)  # type: ignore[no-untyped-call]
+    result: Tensor = _Implicit.apply(costs, plan, entropic)  # type: ignore[no-untyped-call]
     return result
 
 
@@ -85,7 +85,7 @@ def pull_back(gradient: Tensor, plan: Tensor, epsilon: Tensor, share: Tensor) ->
     rows, columns = rows.masked_fill(rows == 0, 1), columns.masked_fill(columns == 0, 1)
     per_row = plan / rows[:, :, None]
     system = torch.diag_embed(columns) - plan.mT @ per_row
-    factors = torch.linalg.lu_factor(system + torch.diag_embed(RIDGE * columns))
+    factors = torch.linalg.lu_factor(system + torch.diag_embed(_RIDGE * columns))
     right = weighted.sum(dim=1, keepdim=True).mT - per_row.mT @ weighted.sum(dim=2, keepdim=True)
     beta = torch.linalg.lu_solve(*factors, right)
     beta = (beta + torch.linalg.lu_solve(*factors, right - system @ beta))[:, :, 0]  # takes out what the ridge put in

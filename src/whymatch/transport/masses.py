@@ -12,9 +12,9 @@ from whymatch.transport.batch import Array, Batch
 from whymatch.transport.constraints import Constraint
 from whymatch.transport.solution import Status
 
-GRID = 2.0**50  # given masses are rounded to the total divided by this
-TINY = 1e-280  # a total whose units can still be told from 0
-AGREE = 1e-5  # totals that differ by less than this share are taken as equal
+_UNITS_IN_TOTAL = 2.0**50  # given masses are rounded to the total divided by this
+_MIN_TOTAL = 1e-280  # a total whose units can still be told from 0
+_TOTALS_AGREE_TO = 1e-5  # totals that differ by less than this share are taken as equal
 
 
 class Masses(NamedTuple):
@@ -42,12 +42,12 @@ def units(batch: Batch, mass: Sequence[Any] | None) -> Masses:
         unit = xp.astype(step, xp.float64) / xp.astype(xp.maximum(n * m, 1), xp.float64)
         return Masses(supply, demand, unit, crumb=xp.zeros_like(n), valid=n >= 0)
     sides, totals, valid = given(batch, mass)
-    counts = (totals[0] == totals[1]) & (totals[0] <= GRID)  # whole numbers are units already
+    counts = (totals[0] == totals[1]) & (totals[0] <= _UNITS_IN_TOTAL)  # whole numbers are units already
     for masses in sides:
         counts = counts & xp.all(masses == xp.floor(masses), axis=1)
-    grid = xp.where(valid, xp.where(counts, totals[0], GRID), 0.0)
+    grid = xp.where(valid, xp.where(counts, totals[0], _UNITS_IN_TOTAL), 0.0)
     supply, demand = (_whole(batch, *side, grid, valid) for side in zip(sides, totals, strict=True))
-    unit, crumb = xp.where(counts, 1.0, totals[0] / GRID), xp.where(counts, 0, n + m)
+    unit, crumb = xp.where(counts, 1.0, totals[0] / _UNITS_IN_TOTAL), xp.where(counts, 0, n + m)
     return Masses(supply, demand, unit, crumb, valid)
 
 
@@ -63,7 +63,7 @@ def given(batch: Batch, mass: Sequence[Any]) -> tuple[list[Array], list[Array], 
         sides.append(xp.where(batch.inside(side), xp.reshape(masses, expected), 0.0))
     totals = [_total(batch, masses) for masses in sides]
     low, high = xp.minimum(*totals), xp.maximum(*totals)
-    valid = (low > TINY) & (high < float("inf")) & (low >= high * (1 - AGREE))
+    valid = (low > _MIN_TOTAL) & (high < float("inf")) & (low >= high * (1 - _TOTALS_AGREE_TO))
     return sides, totals, valid & xp.all(sides[0] >= 0, axis=1) & xp.all(sides[1] >= 0, axis=1)
 
 

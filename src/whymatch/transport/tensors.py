@@ -21,11 +21,11 @@ from whymatch.transport.batch import (
 )
 from whymatch.transport.kernels import gpu
 
-CHUNK = 2**14  # elements: torch shares out work only where there are more
+_CHUNK = 2**14  # elements: torch shares out work only where there are more
 
 
 @dataclass(frozen=True)
-class TensorBatch(Batch):
+class _TensorBatch(Batch):
     """A batch that came as a tensor: its costs are an array of numpy, unless they are on a GPU that solves them."""
 
     tensor: Tensor
@@ -77,12 +77,12 @@ class TensorBatch(Batch):
         for result in results:
             tensor = torch.from_numpy(result) if self.on_host else result
             dtype = self.dtype if tensor.is_floating_point() else tensor.dtype
-            tensor = converted(tensor, dtype, self.tensor.device)
+            tensor = _converted(tensor, dtype, self.tensor.device)
             tensors.append(tensor[0] if self.single else tensor)
         return tensors
 
 
-def as_batch(cost: Tensor, sizes: Any = None) -> TensorBatch:
+def as_batch(cost: Tensor, sizes: Any = None) -> _TensorBatch:
     """Checks what the caller gave; where a GPU solves it, without waiting for that.
 
     Sizes that are on that GPU already are taken as they are, since the kernels cut them to the costs.
@@ -92,7 +92,7 @@ def as_batch(cost: Tensor, sizes: Any = None) -> TensorBatch:
     tensor = tensor[None] if single else tensor
     if not gpu.on_gpu(cost):
         sizes = None if sizes is None else read_sizes(tensor.shape, single, sizes)
-        return TensorBatch(in_working_precision(to_array(tensor)), sizes, single, tensor.dtype, tensor)
+        return _TensorBatch(in_working_precision(to_array(tensor)), sizes, single, tensor.dtype, tensor)
     host_sizes = None
     if isinstance(sizes, Tensor) and sizes.device == cost.device:
         sizes = whole_numbers(sizes)
@@ -102,7 +102,7 @@ def as_batch(cost: Tensor, sizes: Any = None) -> TensorBatch:
     elif sizes is not None:
         host_sizes = read_sizes(tensor.shape, single, sizes)
         sizes = torch.from_numpy(host_sizes).to(cost.device, non_blocking=True)
-    return TensorBatch(tensor.detach().contiguous(), sizes, single, tensor.dtype, tensor, host_sizes)
+    return _TensorBatch(tensor.detach().contiguous(), sizes, single, tensor.dtype, tensor, host_sizes)
 
 
 def numbers(what: str, values: Any, hint: str = "") -> Tensor:
@@ -114,24 +114,24 @@ def numbers(what: str, values: Any, hint: str = "") -> Tensor:
         from whymatch.transport import batch
 
         return torch.from_numpy(batch.numbers(what, values, hint))
-    if values.is_complex() or values.dtype == torch.bool or not is_plain(values):
-        raise TypeError(f"{what} must be dense and of real numbers, got {described(values)}.")
-    return values if values.is_floating_point() else converted(values, torch.float64)
+    if values.is_complex() or values.dtype == torch.bool or not _is_plain(values):
+        raise TypeError(f"{what} must be dense and of real numbers, got {_described(values)}.")
+    return values if values.is_floating_point() else _converted(values, torch.float64)
 
 
 def whole_numbers(sizes: Tensor) -> Tensor:
     """The sizes that the caller gave; raises TypeError unless they are whole numbers."""
-    if sizes.is_floating_point() or sizes.is_complex() or sizes.dtype == torch.bool or not is_plain(sizes):
-        raise TypeError(f"Sizes must be whole numbers, got {described(sizes)}. {SIZES}")
+    if sizes.is_floating_point() or sizes.is_complex() or sizes.dtype == torch.bool or not _is_plain(sizes):
+        raise TypeError(f"Sizes must be whole numbers, got {_described(sizes)}. {SIZES}")
     return sizes
 
 
-def is_plain(tensor: Tensor) -> bool:
+def _is_plain(tensor: Tensor) -> bool:
     """Whether every element of a tensor is there and is the number that it stands for."""
     return tensor.layout == torch.strided and not (tensor.is_nested or tensor.is_quantized or tensor.is_meta)
 
 
-def described(tensor: Tensor) -> str:
+def _described(tensor: Tensor) -> str:
     """What kind of tensor this is, for messages."""
     kinds = {"nested": tensor.is_nested, "quantized": tensor.is_quantized, "meta (without data)": tensor.is_meta}
     return " ".join([str(tensor.dtype), str(tensor.layout), *(name for name, applies in kinds.items() if applies)])
@@ -141,20 +141,20 @@ def to_array(tensor: Tensor) -> np.ndarray:
     """A tensor as an array of numpy, which has no bfloat16: that becomes single precision."""
     tensor = tensor.detach().cpu()
     tensor = tensor.resolve_neg() if tensor.is_neg() else tensor
-    return (converted(tensor, torch.float32) if tensor.dtype == torch.bfloat16 else tensor).numpy()
+    return (_converted(tensor, torch.float32) if tensor.dtype == torch.bfloat16 else tensor).numpy()
 
 
-def converted(tensor: Tensor, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:
+def _converted(tensor: Tensor, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:
     """A tensor in another precision, and on another device if one is given.
 
     Without torch's OpenMP threads on the CPU, since they hang in a forked child.
     """
-    if tensor.dtype == dtype or tensor.numel() <= CHUNK or not tensor.is_cpu:
+    if tensor.dtype == dtype or tensor.numel() <= _CHUNK or not tensor.is_cpu:
         return tensor.to(device or tensor.device, dtype)
     result = torch.empty(tensor.shape, dtype=dtype)
     flat, values = result.view(-1), tensor.reshape(-1)
-    for start in range(0, len(values), CHUNK):
-        flat[start : start + CHUNK].copy_(values[start : start + CHUNK])
+    for start in range(0, len(values), _CHUNK):
+        flat[start : start + _CHUNK].copy_(values[start : start + _CHUNK])
     return result if device is None else result.to(device)
 
 

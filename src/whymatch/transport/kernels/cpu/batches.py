@@ -33,23 +33,23 @@ Costs: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 OK, INVALID, INFEASIBLE = int(Status.OK), int(Status.INVALID), int(Status.INFEASIBLE)
 OUT_OF_RANGE = int(Status.OUT_OF_RANGE)
-PATIENCE = 2  # searches for each span, before the simplex method takes over from shortest paths
-HUGE = 1e290  # larger costs are scaled down first, so that sums of them stay finite
-FOR_LINKS = 2.0**-32  # by this where sums run over spans
-FOR_MASSES = 2.0**-64  # and by this where they run over units of mass, of which there are up to 2^50
+SEARCHES_PER_SPAN = 2  # searches for each span, before the simplex method takes over from shortest paths
+HUGE_COST = 1e290  # larger costs are scaled down first, so that sums of them stay finite
+SHRINK_LINKS = 2.0**-32  # by this where sums run over spans
+SHRINK_MASSES = 2.0**-64  # and by this where they run over units of mass, of which there are up to 2^50
 ROUNDING = 1e-12  # the share by which rounding may carry a sum beyond the largest number
 
 
 @step
 def measure(cost: Costs, n: int, m: int) -> tuple[bool, float, bool]:
-    """Whether every cost is a number or +inf, the smallest, and whether one that is not +inf is above `HUGE`."""
+    """Whether every cost is a number or +inf, the smallest, and whether one that is not +inf is above `HUGE_COST`."""
     wrong, wide, low = 0, 0, INF
     for i in range(n):
         row = cost[i][:m]
         for j in range(m):
             x = float(row[j])
             wrong += not x > -INF
-            wide += (x > HUGE) & (x < INF)
+            wide += (x > HUGE_COST) & (x < INF)
             low = smaller(low, x)
     if wrong:  # and `low` means nothing
         return False, 0.0, False
@@ -59,13 +59,13 @@ def measure(cost: Costs, n: int, m: int) -> tuple[bool, float, bool]:
 @step
 def scale_for(low: float, wide: bool, below: float, shrink: float) -> float:
     """`shrink` where sums of costs could overflow, else 1: what is not `below` is in no sum."""
-    if low < -HUGE or (wide if below == INF else abs(below) > HUGE):
+    if low < -HUGE_COST or (wide if below == INF else abs(below) > HUGE_COST):
         return shrink
     return 1.0
 
 
 @step
-def load(
+def _load(
     cost: Costs, n: int, m: int, turned: bool, below: float, shrink: float, buffer: Floats
 ) -> tuple[bool, Floats, float, float]:
     """Whether the costs are valid, a clean copy of them, the scale it is in, and the smallest cost.
@@ -100,7 +100,7 @@ def in_range(total: float, scaled: float, scale: float, limit: float) -> float:
 
 
 @step
-def clear(plan: Costs) -> None:
+def _clear(plan: Costs) -> None:
     """Here and not where it is allocated, so that every thread touches its own part of the memory first."""
     for i in range(plan.shape[0]):
         for j in range(plan.shape[1]):
@@ -175,14 +175,14 @@ def solve_links(
     for b in range(cost.shape[0]):
         n, m = sizes[b]
         turned = n > m
-        clear(plan[b])
-        valid, c, scale, low = load(cost[b], n, m, turned, below, FOR_LINKS, buffer)
+        _clear(plan[b])
+        valid, c, scale, low = _load(cost[b], n, m, turned, below, SHRINK_LINKS, buffer)
         if not valid:
             status[b] = INVALID
         if status[b] != OK:
             continue
-        found, least = optimal_links(c, rule, k, w)
-        if not found:
+        feasible, least = optimal_links(c, rule, k, w)
+        if not feasible:
             status[b] = INFEASIBLE
             continue
         total = shifted = scaled = 0.0
@@ -214,7 +214,7 @@ def solve_path(
     for b in range(cost.shape[0]):
         n, m = sizes[b]
         turned = n > m
-        valid, c, scale, low = load(cost[b], n, m, turned, INF, FOR_LINKS, buffer)
+        valid, c, scale, low = _load(cost[b], n, m, turned, INF, SHRINK_LINKS, buffer)
         if not valid:
             for k in range(value.shape[1]):
                 status[b, k], value[b, k], increment[b, k] = INVALID, np.nan, np.nan
@@ -241,7 +241,7 @@ def solve_path(
 
 
 @step
-def ordinary(c: Floats, sent: Ints, taken: Ints) -> bool:
+def _ordinary(c: Floats, sent: Ints, taken: Ints) -> bool:
     """Whether no pair is forbidden and no span without mass, as the simplex method wants it."""
     bare = 0
     for i in range(c.shape[0]):
@@ -269,8 +269,8 @@ def solve_masses(
     for b in range(cost.shape[0]):
         n, m = sizes[b]
         turned = n < m  # fewer paths break when the longer side sends
-        clear(plan[b])
-        valid, c, scale, low = load(cost[b], n, m, turned, INF, FOR_MASSES, buffer)
+        _clear(plan[b])
+        valid, c, scale, low = _load(cost[b], n, m, turned, INF, SHRINK_MASSES, buffer)
         if not valid:
             status[b] = INVALID
         if status[b] != OK:
@@ -283,7 +283,7 @@ def solve_masses(
             stock[i] = sent[i]
         shape = (columns, rows)
         flow = Flow(units[: n * m].reshape(shape), holders[: n * m].reshape(shape), held[:columns])
-        ended = transport(c, stock, flow, w, PATIENCE * (rows + columns) if ordinary(c, sent, taken) else -1)
+        ended = transport(c, stock, flow, w, SEARCHES_PER_SPAN * (rows + columns) if _ordinary(c, sent, taken) else -1)
         if ended == IMPOSSIBLE:
             status[b] = INFEASIBLE
             continue

@@ -58,7 +58,7 @@ def move(i: int, j: int, units: int, flow: Flow) -> None:
 
 
 @step
-def greedy(c: Floats, supply: Ints, flow: Flow, w: Work) -> None:
+def _greedy(c: Floats, supply: Ints, flow: Flow, w: Work) -> None:
     """Starts from prices that touch every column and every row, and moves what costs nothing above them."""
     n, m = c.shape
     for j in range(m):
@@ -82,7 +82,7 @@ def greedy(c: Floats, supply: Ints, flow: Flow, w: Work) -> None:
 
 
 @step
-def push(start: int, j: int, supply: Ints, flow: Flow, w: Work) -> bool:
+def _push(start: int, j: int, supply: Ints, flow: Flow, w: Work) -> bool:
     """Moves what it can from row `start` along the path that ends in column j; returns whether the path broke.
 
     It breaks when a row on it has nothing left in the column it was reached through.
@@ -106,7 +106,7 @@ def push(start: int, j: int, supply: Ints, flow: Flow, w: Work) -> bool:
 
 
 @step
-def send(c: Floats, start: int, supply: Ints, flow: Flow, w: Work) -> bool:
+def _send(c: Floats, start: int, supply: Ints, flow: Flow, w: Work) -> bool:
     """Sends units out of row `start` along shortest paths until it has none or a path breaks; False if none is left."""
     n, m = c.shape
     begin(n, m, w)
@@ -116,7 +116,7 @@ def send(c: Floats, start: int, supply: Ints, flow: Flow, w: Work) -> bool:
     while best < INF:
         j, d = nearest(m, best, w), best
         if w.whole[SPARE, j] > 0:
-            broke = push(start, j, supply, flow, w)
+            broke = _push(start, j, supply, flow, w)
             if broke or supply[start] == 0:
                 reprice(n, d, count, w)
                 return True
@@ -142,13 +142,13 @@ def transport(c: Floats, supply: Ints, flow: Flow, w: Work, patience: int) -> in
     Gives up after `patience` searches. Ends in an extreme point: the links form a forest, so there are at most
     n + m - 1 of them.
     """
-    greedy(c, supply, flow, w)
+    _greedy(c, supply, flow, w)
     for i in range(c.shape[0]):
         while supply[i] > 0:
             if patience == 0:
                 return GIVEN_UP
             patience -= 1
-            if w.real[U, i] == INF or not send(c, i, supply, flow, w):
+            if w.real[U, i] == INF or not _send(c, i, supply, flow, w):
                 return IMPOSSIBLE
     untangle(flow)
     return DONE
@@ -159,12 +159,12 @@ def untangle(flow: Flow) -> None:
     """Removes cycles of links: every link is tight, so that moving units around a cycle costs nothing."""
     m, n = flow.units.shape
     degree = np.empty(n + m, np.int64)
-    while not is_forest(flow, degree):
-        cancel(flow, degree)
+    while not _is_forest(flow, degree):
+        _cancel(flow, degree)
 
 
 @step
-def is_forest(flow: Flow, degree: Ints) -> bool:
+def _is_forest(flow: Flow, degree: Ints) -> bool:
     """Takes off leaves until there are none; rows i and columns n + j whose `degree` is then not 0 are on cycles."""
     m, n = flow.units.shape
     partners = np.zeros(n + m, np.int64)  # of each vertex, combined by exclusive or: a leaf's value is its partner
@@ -192,7 +192,7 @@ def is_forest(flow: Flow, degree: Ints) -> bool:
 
 
 @step
-def cancel(flow: Flow, degree: Ints) -> None:
+def _cancel(flow: Flow, degree: Ints) -> None:
     """Walks along links until a vertex comes up again, and moves units around that cycle until one link is empty."""
     m, n = flow.units.shape
     trail, place = np.empty(n + m, np.int64), np.full(n + m, -1)
@@ -203,25 +203,25 @@ def cancel(flow: Flow, degree: Ints) -> None:
         place[here], trail[length] = length, here
         length += 1
         there = n if here < n else 0
-        while there == before or degree[there] == 0 or units_between(here, there, flow) == 0:
+        while there == before or degree[there] == 0 or _units_between(here, there, flow) == 0:
             there += 1
         before, here = here, there
     cycle = trail[place[here] : length]
     units = np.iinfo(np.int64).max
     for t in range(0, cycle.size, 2):
-        units = min(units, units_between(cycle[t], cycle[t + 1], flow))
+        units = min(units, _units_between(cycle[t], cycle[t + 1], flow))
     for t in range(cycle.size):
-        i, j = ends(cycle[t], cycle[(t + 1) % cycle.size], n)
+        i, j = _ends(cycle[t], cycle[(t + 1) % cycle.size], n)
         move(i, j, units if t % 2 else -units, flow)
 
 
 @step
-def ends(p: int, q: int, n: int) -> tuple[int, int]:
+def _ends(p: int, q: int, n: int) -> tuple[int, int]:
     """The row and the column of a link between two vertices."""
     return (p, q - n) if p < n else (q, p - n)
 
 
 @step
-def units_between(p: int, q: int, flow: Flow) -> int:
-    i, j = ends(p, q, flow.units.shape[1])
+def _units_between(p: int, q: int, flow: Flow) -> int:
+    i, j = _ends(p, q, flow.units.shape[1])
     return flow.units[j, i]

@@ -20,8 +20,8 @@ from whymatch.transport.kernels.cpu.scaling import solve_smooth
 from whymatch.transport.masses import Masses, Reservoirs
 from whymatch.transport.solution import Status
 
-SMALL_WORK = 500_000  # steps under which handing some to another thread takes longer than it saves
-PARTS_PER_THREAD = 4  # so that problems of unequal size even out
+_SMALL_WORK = 500_000  # steps under which handing some to another thread takes longer than it saves
+_PARTS_PER_THREAD = 4  # so that problems of unequal size even out
 
 
 def optimal_links(batch: Batch, constraint: Constraint) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -82,7 +82,7 @@ def _memory(batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _run(kernel: Callable[..., None], batch: Batch, *arrays: np.ndarray, passes: int = 1) -> None:
     """Calls `kernel` on `arrays`, where a problem takes about shorter² · longer steps in each of its passes."""
     count, n, m = batch.costs.shape
-    if count * n * m * min(n, m) * passes < SMALL_WORK:
+    if count * n * m * min(n, m) * passes < _SMALL_WORK:
         kernel(*arrays)
     else:
         spread(kernel, batch.sizes.prod(axis=1) * batch.sizes.min(axis=1) * passes, *arrays)
@@ -91,12 +91,12 @@ def _run(kernel: Callable[..., None], batch: Batch, *arrays: np.ndarray, passes:
 def spread(kernel: Callable[..., None], work: np.ndarray, *arrays: np.ndarray) -> None:
     """Calls `kernel` on slices of `arrays` along the batch, on several threads where `work`, in steps, is large."""
     total = work.sum()
-    threads = 1 if total < SMALL_WORK else min(_threads(), len(work))
+    threads = 1 if total < _SMALL_WORK else min(_threads(), len(work))
     if threads < 2:
         kernel(*arrays)
         return
-    share = np.cumsum(work) / total * threads * PARTS_PER_THREAD
-    edges = sorted({0, *np.searchsorted(share, np.arange(1, threads * PARTS_PER_THREAD)).tolist(), len(work)})
+    share = np.cumsum(work) / total * threads * _PARTS_PER_THREAD
+    edges = sorted({0, *np.searchsorted(share, np.arange(1, threads * _PARTS_PER_THREAD)).tolist(), len(work)})
     parts = deque(pairwise(edges))
 
     def take_parts() -> None:

@@ -27,8 +27,8 @@ from whymatch.transport.kernels.cpu.steps import (
     step,
 )  # fmt: skip
 
-FEW = 8  # columns that are looked up one by one
-BIDS = 8  # how often rows may push each other off a column before shortest paths take over
+FEW_COLUMNS = 8  # columns that are looked up one by one
+MAX_BIDS = 8  # how often rows may push each other off a column before shortest paths take over
 
 
 # ---- OneTo and UpTo: each row wants `units` columns, each column at most one row; a row's unit may be left out at the
@@ -36,7 +36,7 @@ BIDS = 8  # how often rows may push each other off a column before shortest path
 
 
 @step
-def bid(c: Floats, ceiling: float, w: Work) -> int:
+def _bid(c: Floats, ceiling: float, w: Work) -> int:
     """A quick start: each row takes its best column, at the price that makes its second best as good.
 
     Returns how many rows still wait for a column.
@@ -44,7 +44,7 @@ def bid(c: Floats, ceiling: float, w: Work) -> int:
     waiting = 0
     for newcomer in range(c.shape[0]):
         i = newcomer
-        for bids in range(BIDS):
+        for bids in range(MAX_BIDS):
             best = lowest(c[i], w.real[V])
             if best >= ceiling and ceiling < INF:
                 w.real[U, i] = ceiling
@@ -62,7 +62,7 @@ def bid(c: Floats, ceiling: float, w: Work) -> int:
                 w.whole[SPARE, j] = 0
             if outbid < 0:
                 break
-            if second == INF or second == best or bids == BIDS - 1:
+            if second == INF or second == best or bids == MAX_BIDS - 1:
                 w.whole[WAITING, waiting] = outbid
                 waiting += 1
                 break
@@ -71,7 +71,7 @@ def bid(c: Floats, ceiling: float, w: Work) -> int:
 
 
 @step
-def search(c: Floats, start: int, units: int, ceiling: float, w: Work) -> tuple[bool, int]:
+def _search(c: Floats, start: int, units: int, ceiling: float, w: Work) -> tuple[bool, int]:
     """Finds the shortest way to give row `start` one more unit: whether there is one, and the column to hand on.
 
     A way ends in a free column, or in a row that had rather be left out. Such a row hands on the column it gives up,
@@ -114,7 +114,7 @@ def assign(c: Floats, units: int, ceiling: float, w: Work) -> bool:
         w.real[V, j], w.whole[OWNER, j], w.whole[SPARE, j] = 0.0, -1, 1
     waiting = n
     if units == 1:
-        waiting = bid(c, ceiling, w)
+        waiting = _bid(c, ceiling, w)
     else:
         for i in range(n):
             w.whole[WAITING, i] = i
@@ -124,8 +124,8 @@ def assign(c: Floats, units: int, ceiling: float, w: Work) -> bool:
         if w.real[U, i] == INF:
             return False
         for _ in range(units):
-            found, j = search(c, i, units, ceiling, w)
-            if not found:
+            succeeded, j = _search(c, i, units, ceiling, w)
+            if not succeeded:
                 return False
             if j < 0:
                 break
@@ -186,12 +186,12 @@ def one_more_link(c: Floats, price: float, w: Work) -> float:
     hand_on(j, w)
     w.whole[ENTRY, i] = source
     w.real[U, i] = price
-    forget(c, i, w)
+    _forget(c, i, w)
     return price
 
 
 @step
-def forget(c: Floats, i: int, w: Work) -> None:
+def _forget(c: Floats, i: int, w: Work) -> None:
     """Brings up to date what the cheapest row costs, for the columns where it was row i."""
     n, m = c.shape
     near = w.real[NEAR]
@@ -201,11 +201,11 @@ def forget(c: Floats, i: int, w: Work) -> None:
     for j in range(m):
         if c[i, j] == near[j]:
             near[j] = INF
-            if stale <= FEW:
+            if stale <= FEW_COLUMNS:
                 for r in range(n):
                     if w.whole[ENTRY, r] < 0:
                         near[j] = min(near[j], c[r, j])
-    if stale > FEW:  # along memory, which pays when there are many
+    if stale > FEW_COLUMNS:  # along memory, which pays when there are many
         for r in range(n):
             if w.whole[ENTRY, r] < 0:
                 for j in range(m):

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from whymatch.transport.kernels.cpu.batches import (
-    FOR_LINKS,
-    HUGE,
+    HUGE_COST,
     INFEASIBLE,
     INVALID,
     OK,
     OUT_OF_RANGE,
+    SHRINK_LINKS,
     Costs,
     in_range,
     measure,
@@ -23,13 +23,13 @@ from whymatch.transport.kernels.cpu.batches import (
 )  # fmt: skip
 from whymatch.transport.kernels.cpu.steps import INF, Floats, Ints, kernel, step
 
-SHRINK = 0.25  # of epsilon, from one stage to the next
-ROUGH = 1e-2  # the error at which an early stage is good enough
-BRIEF = 100  # the most iterations of an early stage
-FAR = 1e100  # scalings beyond this are folded into the potentials
+SHRINK_EPSILON = 0.25  # of epsilon, from one stage to the next
+EARLY_TOLERANCE = 1e-2  # the error at which an early stage is good enough
+EARLY_ITERATIONS = 100  # the most iterations of an early stage
+MAX_SCALING = 1e100  # scalings beyond this are folded into the potentials
 
 
-class Scaling(NamedTuple):
+class _Scaling(NamedTuple):
     """One problem: rows are the left spans and one reservoir for what stays without a partner, columns likewise."""
 
     c: Floats
@@ -44,7 +44,7 @@ POTENTIAL, SCALE, SUMS = 0, 1, 2
 
 
 @step
-def softmin(c: Floats, others: Floats, epsilon: float, mass: Floats, mine: Floats) -> bool:
+def _softmin(c: Floats, others: Floats, epsilon: float, mass: Floats, mine: Floats) -> bool:
     """Potentials that give every row its mass; False if a row with mass has no pair that is allowed."""
     for i in range(c.shape[0]):
         mine[i] = -INF
@@ -62,7 +62,7 @@ def softmin(c: Floats, others: Floats, epsilon: float, mass: Floats, mine: Float
 
 
 @step
-def fold(side: Floats, count: int, epsilon: float) -> None:
+def _fold(side: Floats, count: int, epsilon: float) -> None:
     """Moves scalings into potentials."""
     for i in range(count):
         if 0 < side[SCALE, i] < INF:
@@ -71,12 +71,12 @@ def fold(side: Floats, count: int, epsilon: float) -> None:
 
 
 @step
-def refresh(s: Scaling, epsilon: float, left: Floats, right: Floats) -> bool:
+def _refresh(s: _Scaling, epsilon: float, left: Floats, right: Floats) -> bool:
     """Starts over at scalings of 1, from potentials that were improved once; False if there is no plan."""
-    fold(s.rows, left.size, epsilon)
-    fold(s.columns, right.size, epsilon)
+    _fold(s.rows, left.size, epsilon)
+    _fold(s.columns, right.size, epsilon)
     f, g = s.rows[POTENTIAL], s.columns[POTENTIAL]
-    if not (softmin(s.c, g, epsilon, left, f) and softmin(s.c_turned, f, epsilon, right, g)):
+    if not (_softmin(s.c, g, epsilon, left, f) and _softmin(s.c_turned, f, epsilon, right, g)):
         return False
     for i in range(left.size):
         for j in range(right.size):
@@ -85,7 +85,7 @@ def refresh(s: Scaling, epsilon: float, left: Floats, right: Floats) -> bool:
 
 
 @step
-def rescale(k: Floats, others: Floats, mass: Floats, mine: Floats) -> tuple[float, bool]:
+def _rescale(k: Floats, others: Floats, mass: Floats, mine: Floats) -> tuple[float, bool]:
     """Scales the columns of k to their mass, given its rows' scales: how far off they were, and if one is far out."""
     for j in range(mass.size):
         mine[SUMS, j] = 0.0
@@ -98,29 +98,31 @@ def rescale(k: Floats, others: Floats, mass: Floats, mine: Floats) -> tuple[floa
         off += abs(mine[SCALE, j] * mine[SUMS, j] - mass[j])
         if mass[j] > 0:
             mine[SCALE, j] = mass[j] / mine[SUMS, j] if mine[SUMS, j] > 0 else INF
-            far |= not 1 / FAR < mine[SCALE, j] < FAR
+            far |= not 1 / MAX_SCALING < mine[SCALE, j] < MAX_SCALING
     return off, far
 
 
 @step
-def iterate(s: Scaling, epsilon: float, left: Floats, right: Floats, tolerance: float, limit: int) -> tuple[float, int]:
+def _iterate(
+    s: _Scaling, epsilon: float, left: Floats, right: Floats, tolerance: float, limit: int
+) -> tuple[float, int]:
     """Iterates at one epsilon until rows are off by `tolerance` in all: the error (+inf: no plan), the iterations."""
     error, far = INF, True
     for iteration in range(limit):
-        if far and not refresh(s, epsilon, left, right):
+        if far and not _refresh(s, epsilon, left, right):
             return INF, iteration
-        error, far = rescale(s.k_turned, s.columns, left, s.rows)
+        error, far = _rescale(s.k_turned, s.columns, left, s.rows)
         if error <= tolerance:
             return error, iteration
-        _, also = rescale(s.k, s.rows, right, s.columns)
+        _, also = _rescale(s.k, s.rows, right, s.columns)
         far |= also
-    if far and not refresh(s, epsilon, left, right):
+    if far and not _refresh(s, epsilon, left, right):
         return INF, limit
     return error, limit
 
 
 @step
-def fill(cost: Costs, n: int, m: int, scale: float, zero: float, meeting: float, s: Scaling) -> float:
+def _fill(cost: Costs, n: int, m: int, scale: float, zero: float, meeting: float, s: _Scaling) -> float:
     """Copies the costs, with reservoirs that cost 0, and `meeting` where they meet; returns the range it divides by.
 
     Both the copy and the range are of costs times `scale`.
@@ -145,14 +147,14 @@ def fill(cost: Costs, n: int, m: int, scale: float, zero: float, meeting: float,
 
 
 @step
-def cut(side: Floats, mass: Floats) -> None:
+def _cut(side: Floats, mass: Floats) -> None:
     """Turns sums into the factors that bring them down to the mass where they are above it."""
     for i in range(mass.size):
         side[SCALE, i] = mass[i] / side[SUMS, i] if side[SUMS, i] > mass[i] else 1.0
 
 
 @step
-def add_up(plan: Floats, s: Scaling) -> float:
+def _add_up(plan: Floats, s: _Scaling) -> float:
     """Sums of the rows and columns of spans; returns the total."""
     total = 0.0
     for j in range(plan.shape[1]):
@@ -167,24 +169,24 @@ def add_up(plan: Floats, s: Scaling) -> float:
 
 
 @step
-def into_place(plan: Floats, left: Floats, right: Floats, target: float, s: Scaling) -> None:
+def _into_place(plan: Floats, left: Floats, right: Floats, target: float, s: _Scaling) -> None:
     """Makes `plan` move no more than it may, and `target` in all (-1: any total): cuts, then adds what is missing.
 
     What is missing goes to pairs in proportion to the room that both their spans have left, but not to forbidden pairs.
     """
-    add_up(plan, s)
-    cut(s.rows, left)
+    _add_up(plan, s)
+    _cut(s.rows, left)
     for i in range(1, plan.shape[0]):
         for j in range(1, plan.shape[1]):
             plan[i, j] *= s.rows[SCALE, i]
-    total = add_up(plan, s)
-    cut(s.columns, right)
+    total = _add_up(plan, s)
+    _cut(s.columns, right)
     for i in range(1, plan.shape[0]):
         for j in range(1, plan.shape[1]):
             plan[i, j] *= s.columns[SCALE, j]
     if target < 0:
         return
-    total = add_up(plan, s)
+    total = _add_up(plan, s)
     excess = target / total if total > target else 1.0
     rows = columns = 0.0
     for i in range(1, plan.shape[0]):
@@ -217,13 +219,13 @@ def solve_smooth(
     for b in range(cost.shape[0]):
         n, m = sizes[b]
         valid, low, wide = measure(cost[b], n, m)
-        scale = scale_for(low, wide or HUGE < abs(below) < INF, INF, FOR_LINKS)  # every pair has some mass
+        scale = scale_for(low, wide or HUGE_COST < abs(below) < INF, INF, SHRINK_LINKS)  # every pair has some mass
         if not valid:
             status[b] = INVALID
         if status[b] != OK:
             continue
         size, shape, turned = (n + 1) * (m + 1), (n + 1, m + 1), (m + 1, n + 1)
-        s = Scaling(
+        s = _Scaling(
             memory[0][:size].reshape(shape), memory[1][:size].reshape(turned),
             memory[2][:size].reshape(shape), memory[3][:size].reshape(turned), sides[0], sides[1],
         )  # fmt: skip
@@ -231,7 +233,7 @@ def solve_smooth(
         everything = 0.0
         for i in range(n + 1):
             everything += a[i]
-        spread = fill(cost[b], n, m, scale, below if below < INF else low, 0.0 if below < INF else INF, s)
+        spread = _fill(cost[b], n, m, scale, below if below < INF else low, 0.0 if below < INF else INF, s)
         final = epsilon[b] if relative else epsilon[b] * scale / spread
         epsilon[b] = final * spread / scale
         for side in range(2):
@@ -239,13 +241,13 @@ def solve_smooth(
                 sides[side, POTENTIAL, i], sides[side, SCALE, i] = 0.0, 1.0
         stage, done, off = 1.0, 0, 0.0
         while stage > final and off < INF:
-            off, count = iterate(s, stage, a, c, everything * ROUGH, BRIEF)
+            off, count = _iterate(s, stage, a, c, everything * EARLY_TOLERANCE, EARLY_ITERATIONS)
             done += count
-            fold(s.rows, n + 1, stage)
-            fold(s.columns, m + 1, stage)
-            stage *= SHRINK
+            _fold(s.rows, n + 1, stage)
+            _fold(s.columns, m + 1, stage)
+            stage *= SHRINK_EPSILON
         if off < INF:
-            off, count = iterate(s, final, a, c, everything * tolerance, most_iterations)
+            off, count = _iterate(s, final, a, c, everything * tolerance, most_iterations)
             done += count
         if off == INF:
             status[b] = INFEASIBLE
@@ -254,7 +256,7 @@ def solve_smooth(
         for i in range(n + 1):
             for j in range(m + 1):
                 plan[b, i, j] = placed[b, i, j] = s.rows[SCALE, i] * s.k[i, j] * s.columns[SCALE, j]
-        into_place(placed[b][: n + 1, : m + 1], a, c, target[b], s)
+        _into_place(placed[b][: n + 1, : m + 1], a, c, target[b], s)
         zero = below if below < INF else 0.0
         total = scaled = 0.0
         for i in range(n):

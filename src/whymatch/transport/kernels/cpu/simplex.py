@@ -10,8 +10,8 @@ import numpy as np
 from whymatch.transport.kernels.cpu.flows import Flow, move
 from whymatch.transport.kernels.cpu.steps import Floats, Ints, U, V, Work, first, lowest, step
 
-PIVOTS = 1000  # for each span, far above what any problem took; a flow that is cut short shows in its gap
-BLOCK = 32  # rows that are priced before the best of them enters
+PIVOTS_PER_SPAN = 1000  # for each span, far above what any problem took; a flow that is cut short shows in its gap
+ROWS_PER_BLOCK = 32  # rows that are priced before the best of them enters
 SLACK = 1e-15  # a price is not better than this share of the largest cost
 
 
@@ -27,7 +27,7 @@ HEIGHT = 7  # how many such rows
 
 
 @step
-def attach(vertex: int, parent: int, units: int, t: Ints) -> None:
+def _attach(vertex: int, parent: int, units: int, t: Ints) -> None:
     """Hangs a vertex, with all below it, under another."""
     first = t[CHILD, parent]
     t[PARENT, vertex], t[UNITS, vertex] = parent, units
@@ -38,7 +38,7 @@ def attach(vertex: int, parent: int, units: int, t: Ints) -> None:
 
 
 @step
-def detach(vertex: int, t: Ints) -> None:
+def _detach(vertex: int, t: Ints) -> None:
     after, before = t[NEXT, vertex], t[BEFORE, vertex]
     if after >= 0:
         t[BEFORE, after] = before
@@ -49,7 +49,7 @@ def detach(vertex: int, t: Ints) -> None:
 
 
 @step
-def northwest(c: Floats, supply: Ints, demand: Ints, t: Ints, w: Work) -> None:
+def _northwest(c: Floats, supply: Ints, demand: Ints, t: Ints, w: Work) -> None:
     """The first basis: fills columns in their order from rows in theirs, whatever the cost."""
     n, m = c.shape
     for vertex in range(n + m):
@@ -62,11 +62,11 @@ def northwest(c: Floats, supply: Ints, demand: Ints, t: Ints, w: Work) -> None:
     while True:
         units = min(left, room)
         if down:
-            attach(n + j, i, units, t)
+            _attach(n + j, i, units, t)
             t[DEPTH, n + j] = t[DEPTH, i] + 1
             w.real[V, j] = c[i, j] - w.real[U, i]
         else:
-            attach(i, n + j, units, t)
+            _attach(i, n + j, units, t)
             t[DEPTH, i] = t[DEPTH, n + j] + 1
             w.real[U, i] = c[i, j] - w.real[V, j]
         left -= units
@@ -80,7 +80,7 @@ def northwest(c: Floats, supply: Ints, demand: Ints, t: Ints, w: Work) -> None:
 
 
 @step
-def entering(c: Floats, start: int, slack: float, w: Work) -> tuple[int, int]:
+def _entering(c: Floats, start: int, slack: float, w: Work) -> tuple[int, int]:
     """The link that costs least against its prices, of the first block of rows that has any; row -1 if none is left."""
     n = c.shape[0]
     best, row, at = -slack, -1, 0.0
@@ -89,13 +89,13 @@ def entering(c: Floats, start: int, slack: float, w: Work) -> tuple[int, int]:
         price = lowest(c[i], w.real[V])
         if price - w.real[U, i] < best:
             best, row, at = price - w.real[U, i], i, price
-        if row >= 0 and count % BLOCK == BLOCK - 1:
+        if row >= 0 and count % ROWS_PER_BLOCK == ROWS_PER_BLOCK - 1:
             break
     return row, first(c[row], w.real[V], at) if row >= 0 else -1
 
 
 @step
-def leaving(i: int, j: int, n: int, t: Ints) -> tuple[int, int, bool]:
+def _leaving(i: int, j: int, n: int, t: Ints) -> tuple[int, int, bool]:
     """How many units can go around the cycle that link (i, j) closes, and the vertex whose link up is then empty.
 
     Also whether that vertex is on the side of column j. Of several, takes the last on the way from the top down to row
@@ -116,11 +116,11 @@ def leaving(i: int, j: int, n: int, t: Ints) -> tuple[int, int, bool]:
 
 
 @step
-def pivot(c: Floats, i: int, j: int, t: Ints, w: Work) -> None:
+def _pivot(c: Floats, i: int, j: int, t: Ints, w: Work) -> None:
     """Brings link (i, j) into the tree."""
     n = c.shape[0]
     below = c[i, j] - w.real[U, i] - w.real[V, j]
-    units, gone, beyond = leaving(i, j, n, t)
+    units, gone, beyond = _leaving(i, j, n, t)
     a, b = i, n + j
     while a != b:  # units go from i to j and back through the tree
         if t[DEPTH, a] > t[DEPTH, b]:
@@ -132,8 +132,8 @@ def pivot(c: Floats, i: int, j: int, t: Ints, w: Work) -> None:
     vertex, under = (n + j, i) if beyond else (i, n + j)
     while True:  # turn the way up from the new link to the one that leaves
         parent, carried = t[PARENT, vertex], t[UNITS, vertex]
-        detach(vertex, t)
-        attach(vertex, under, units, t)
+        _detach(vertex, t)
+        _attach(vertex, under, units, t)
         if vertex == gone:
             break
         vertex, under, units = parent, vertex, carried
@@ -157,7 +157,7 @@ def pivot(c: Floats, i: int, j: int, t: Ints, w: Work) -> None:
 
 
 @step
-def prices(c: Floats, t: Ints, w: Work) -> None:
+def _prices(c: Floats, t: Ints, w: Work) -> None:
     """Prices that make every link of the tree tight, from the root down."""
     n = c.shape[0]
     t[STACK, 0], size = 0, 1
@@ -180,21 +180,21 @@ def simplex(c: Floats, supply: Ints, demand: Ints, flow: Flow, w: Work) -> None:
     """The optimal flow, for finite costs and masses that are all positive."""
     n, m = c.shape
     t = np.empty((HEIGHT, n + m), np.int64)
-    northwest(c, supply, demand, t, w)
+    _northwest(c, supply, demand, t, w)
     largest = 0.0
     for i in range(n):
         for j in range(m):
             largest = max(largest, c[i, j])
     row, exact = 0, False
-    for _ in range(PIVOTS * (n + m)):
-        i, j = entering(c, row, SLACK * largest, w)
+    for _ in range(PIVOTS_PER_SPAN * (n + m)):
+        i, j = _entering(c, row, SLACK * largest, w)
         if i >= 0:
-            pivot(c, i, j, t, w)
+            _pivot(c, i, j, t, w)
             row, exact = i, False
         elif exact:
             break
         else:  # sums of many steps: start the prices afresh before they count
-            prices(c, t, w)
+            _prices(c, t, w)
             exact = True
     for j in range(m):
         flow.held[j] = 0

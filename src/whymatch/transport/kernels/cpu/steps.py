@@ -33,7 +33,7 @@ def kernel(function: Function) -> Function:
     Serial on purpose: numba's parallel loops kill forked children and stop the process when two threads enter them.
     """
     if njit is None:
-        return slow(function)
+        return _slow(function)
     try:
         return cast(Function, njit(nogil=True, cache=True)(function))
     except RuntimeError:  # nowhere to write a cache: a read-only installation without a home
@@ -45,7 +45,7 @@ def step(function: Function) -> Function:
     return function if njit is None else cast(Function, njit(nogil=True, forceinline=True)(function))
 
 
-def slow(function: Function) -> Function:
+def _slow(function: Function) -> Function:
     """The same in plain Python, for machines without numba."""
 
     @wraps(function)
@@ -89,7 +89,7 @@ def workspace(size: int) -> Work:
     return Work(np.empty((NEAR + 1, size)), np.empty((WAITING + 1, size), np.int64))
 
 
-def minimum(typing: Any, a: Any, b: Any) -> Any:
+def _minimum(typing: Any, a: Any, b: Any) -> Any:
     """The smaller of two floats, in a form that LLVM vectorises; Python's `min` would leave a loop scalar."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -100,7 +100,7 @@ def minimum(typing: Any, a: Any, b: Any) -> Any:
     return types.float64(types.float64, types.float64), generate
 
 
-smaller = min if njit is None else cast(Callable[[float, float], float], intrinsic(minimum))
+smaller = min if njit is None else cast(Callable[[float, float], float], intrinsic(_minimum))
 
 
 # ---- steps on one row of c ----
@@ -118,10 +118,10 @@ def lowest(row: Floats, v: Floats) -> float:
 @step
 def first(row: Floats, v: Floats, value: float) -> int:
     """The first j with row[j] - v[j] = value."""
-    found = row.size
+    place = row.size
     for j in range(row.size):
-        found = min(found, j if row[j] - v[j] == value else row.size)
-    return found
+        place = min(place, j if row[j] - v[j] == value else row.size)
+    return place
 
 
 @step
@@ -140,11 +140,11 @@ def relax(row: Floats, offset: float, v: Floats, i: int, distance: Floats, paren
 @step
 def nearest(m: int, best: float, w: Work) -> int:
     """The first column at distance `best`, one with spare units where there is one."""
-    found = 2 * m
+    place = 2 * m
     for j in range(m):
         rank = j if w.whole[SPARE, j] > 0 else j + m
-        found = min(found, rank if w.real[DISTANCE, j] == best else 2 * m)
-    return found if found < m else found - m
+        place = min(place, rank if w.real[DISTANCE, j] == best else 2 * m)
+    return place if place < m else place - m
 
 
 # ---- steps on a search for the shortest augmenting path ----

@@ -1,4 +1,4 @@
-"""Solvers on the GPU, in Triton: one program a problem, sizes read on the device, nothing waits for the host.
+"""Solvers on the GPU, in Triton: one program per problem, sizes read on the device, nothing waits for the host.
 
 This file imports without Triton; the others are imported where `on_gpu` says so.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-LARGEST = 256  # spans on a side; vectors live in registers, so that larger problems are solved on the CPU
+MAX_SPANS = 256  # spans on a side; vectors live in registers, so that larger problems are solved on the CPU
 
 
 def on_gpu(cost: Any) -> bool:
@@ -18,7 +18,7 @@ def on_gpu(cost: Any) -> bool:
 
 
 def fits(cost: torch.Tensor) -> bool:
-    return max(cost.shape[-2:], default=0) <= LARGEST and find_spec("triton") is not None
+    return max(cost.shape[-2:], default=0) <= MAX_SPANS and find_spec("triton") is not None
 
 
 def device_of(tensor: torch.Tensor) -> AbstractContextManager[object]:

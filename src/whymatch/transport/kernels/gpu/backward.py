@@ -1,4 +1,4 @@
-"""The implicit rule on the GPU: one program a problem, one launch.
+"""The implicit rule on the GPU: one program per problem, one launch.
 
 `gradients.pull_back` states the rule. The system for beta is solved by conjugate gradients, scaled by the columns' sums
 and with the same small ridge: a step is one pass over the plan.
@@ -12,16 +12,16 @@ DONE = tl.constexpr(1e-26)  # of the residual's square at the start
 
 
 @triton.jit
-def start(
-    plan: tl.tensor, gradient: tl.tensor, share: tl.tensor, columns: tl.tensor, N: tl.tensor, M: tl.tensor,
-    AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr,
+def _start(
+    plan: tl.tensor, gradient: tl.tensor, share: tl.tensor, columns: tl.tensor, N: tl.tensor, M: tl.tensor, AT_ONCE:
+    tl.constexpr, COLUMNS: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
     """The sums of the columns, and the right-hand side."""
     sums, right = tl.zeros((COLUMNS,), tl.float64), tl.zeros((COLUMNS,), tl.float64)
     first = tl.full((), 0, tl.int32)
     while first <= N:
         for t in tl.static_range(AT_ONCE):
-            p, w, of_row = row_of(plan, gradient, share, first + t, columns, N, M)
+            p, w, of_row = _row_of(plan, gradient, share, first + t, columns, N, M)
             sums += p
             right += w - p * (tl.sum(w, axis=0) / of_row)
         first += AT_ONCE
@@ -29,7 +29,7 @@ def start(
 
 
 @triton.jit
-def row_of(
+def _row_of(
     plan: tl.tensor, gradient: tl.tensor, share: tl.tensor, i: tl.tensor, columns: tl.tensor, N: tl.tensor, M: tl.tensor
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor]:
     """Row i of the plan, of the plan times the gradient, which reservoirs do not have, and the row's sum (1 for 0)."""
@@ -41,9 +41,9 @@ def row_of(
 
 
 @triton.jit
-def apply(
-    plan: tl.tensor, x: tl.tensor, sums: tl.tensor, columns: tl.tensor, N: tl.tensor, M: tl.tensor,
-    AT_ONCE: tl.constexpr,
+def _apply(
+    plan: tl.tensor, x: tl.tensor, sums: tl.tensor, columns: tl.tensor, N: tl.tensor, M: tl.tensor, AT_ONCE:
+    tl.constexpr,
 ) -> tl.tensor:  # fmt: skip
     """The system's matrix times x."""
     y = sums * x * (1 + RIDGE)
@@ -60,8 +60,8 @@ def apply(
 
 @triton.jit(do_not_specialize=["N", "M"])
 def solve_backward(
-    plan: tl.tensor, gradient: tl.tensor, shares: tl.tensor, epsilons: tl.tensor, result: tl.tensor,
-    N: tl.tensor, M: tl.tensor, AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr,
+    plan: tl.tensor, gradient: tl.tensor, shares: tl.tensor, epsilons: tl.tensor, result: tl.tensor, N: tl.tensor, M:
+    tl.tensor, AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr,
 ) -> None:  # fmt: skip
     """The gradient with respect to the costs, from one with respect to the plan."""
     b = tl.program_id(0).to(tl.int64)
@@ -70,7 +70,7 @@ def solve_backward(
     gradient += b * N * M
     result += b * N * M
     share, epsilon = tl.load(shares + b), tl.load(epsilons + b)
-    sums, residual = start(plan, gradient, share, columns, N, M, AT_ONCE, COLUMNS)
+    sums, residual = _start(plan, gradient, share, columns, N, M, AT_ONCE, COLUMNS)
     there = sums > 0
     inverse = tl.where(there, 1.0 / tl.where(there, sums, 1.0), 0.0)
     beta = tl.zeros((COLUMNS,), tl.float64)
@@ -79,7 +79,7 @@ def solve_backward(
     enough = size * DONE
     turns = tl.full((), 0, tl.int32)
     while (size > enough) & (turns <= 8 * M + 50):
-        moved = apply(plan, direction, sums, columns, N, M, AT_ONCE)
+        moved = _apply(plan, direction, sums, columns, N, M, AT_ONCE)
         along = tl.sum(direction * moved, axis=0)
         step = tl.where(along > 0, size / along, 0.0)
         beta += step * direction
@@ -91,8 +91,8 @@ def solve_backward(
         turns += 1
     i = tl.full((), 1, tl.int32)
     while i <= N:
-        p, w, of_row = row_of(plan, gradient, share, i, columns, N, M)
+        p, w, of_row = _row_of(plan, gradient, share, i, columns, N, M)
         alpha = (tl.sum(w, axis=0) - tl.sum(p * beta, axis=0)) / of_row
-        found = (p * (alpha + beta) - w) / epsilon
-        tl.store(result + (i - 1) * M + columns - 1, found.to(REAL), mask=(columns >= 1) & (columns <= M))
+        row = (p * (alpha + beta) - w) / epsilon
+        tl.store(result + (i - 1) * M + columns - 1, row.to(REAL), mask=(columns >= 1) & (columns <= M))
         i += 1

@@ -10,7 +10,7 @@ import triton.language as tl
 
 from whymatch.transport import constraints
 from whymatch.transport.kernels.gpu.links import assign, cheapest, one_more_link
-from whymatch.transport.kernels.gpu.steps import at, in_range, least, measure, one_row
+from whymatch.transport.kernels.gpu.steps import Problem, at, in_double, in_range, least, measure, one_row
 from whymatch.transport.solution import Status
 
 OK = tl.constexpr(int(Status.OK))
@@ -21,7 +21,7 @@ ONE_TO, UP_TO, EXACTLY = (tl.constexpr(rule) for rule in (constraints.ONE_TO, co
 
 
 @triton.jit
-def look(
+def _look(
     sizes: tl.tensor, N: tl.tensor, M: tl.tensor, b: tl.tensor, RAGGED: tl.constexpr
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor, tl.tensor]:
     """How problem b lies in memory: rows and columns, the strides between them, whether right spans are the rows."""
@@ -32,17 +32,13 @@ def look(
     else:
         left, right = N + 0, M + 0
     turned = left > right
-    return (
-        tl.minimum(left, right), tl.maximum(left, right), tl.where(turned, 1, M), tl.where(turned, M, 1), turned,
-    )  # fmt: skip
+    return (tl.minimum(left, right), tl.maximum(left, right), tl.where(turned, 1, M), tl.where(turned, M, 1), turned)
 
 
 @triton.jit
 def bound(
-    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
-    below: tl.tensor, low: tl.tensor, scale: tl.tensor, v: tl.tensor, most: tl.tensor,
-    RULE: tl.constexpr, AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr,
-) -> tl.tensor:  # fmt: skip
+    p: Problem, v: tl.tensor, most: tl.tensor, RULE: tl.constexpr, AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr
+) -> tl.tensor:
     """The sum over rows of what the cheapest column at prices v costs more than `most`, if a row may be left out: less.
 
     With the sum of the prices, which are not positive, this bounds the cost of any links from below.
@@ -50,38 +46,37 @@ def bound(
     columns = tl.arange(0, COLUMNS)
     total = tl.full((), 0.0, tl.float64)
     start = tl.full((), 0, tl.int32)
-    while start < n:
+    while start < p.n:
         for t in tl.static_range(AT_ONCE):
-            c = one_row(costs, tl.minimum(start + t, n - 1), across, along, columns, m, below, low, scale, tl.float64)
+            c = one_row(p, tl.minimum(start + t, p.n - 1), columns, tl.float64)
             more = least(c - v) - most
             if RULE != ONE_TO:
                 more = tl.where(more < 0, more, 0.0)
-            total += tl.where(start + t < n, more, 0.0)
+            total += tl.where(start + t < p.n, more, 0.0)
         start += AT_ONCE
     return total
 
 
 @triton.jit
-def sum_up(
-    costs: tl.tensor, across: tl.tensor, along: tl.tensor, owner: tl.tensor, zero: tl.tensor, low: tl.tensor,
-    scale: tl.tensor, share: tl.tensor, COLUMNS: tl.constexpr,
-) -> tuple[tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
+def _sum_up(
+    p: Problem, owner: tl.tensor, zero: tl.tensor, share: tl.tensor, COLUMNS: tl.constexpr
+) -> tuple[tl.tensor, tl.tensor, tl.tensor]:
     """What links of mass `share` cost above `zero`, in double precision: as it is, and scaled.
 
-    Also, scaled, how much they cost together above the smallest cost `low`, which is scaled already.
+    Also, scaled, how much they cost together above the smallest cost.
     """
     columns = tl.arange(0, COLUMNS)
     there = owner >= 0
-    x = tl.load(costs + owner * across + columns * along, mask=there, other=0.0).to(tl.float64)
+    x = tl.load(p.costs + owner * p.across + columns * p.along, mask=there, other=0.0).to(tl.float64)
     total = tl.sum(tl.where(there, (x - zero) * share, 0.0), axis=0)
-    scaled = tl.sum(tl.where(there, (x * scale - zero * scale) * share, 0.0), axis=0)
-    return total, scaled, tl.sum(tl.where(there, x * scale - low, 0.0), axis=0)
+    scaled = tl.sum(tl.where(there, (x * p.scale - zero * p.scale) * share, 0.0), axis=0)
+    return total, scaled, tl.sum(tl.where(there, x * p.scale - p.low, 0.0), axis=0)
 
 
 @triton.jit
-def write_plan(
-    plan: tl.tensor, owner: tl.tensor, share: tl.tensor, turned: tl.tensor, N: tl.tensor, M: tl.tensor,
-    COLUMNS: tl.constexpr,
+def _write_plan(
+    plan: tl.tensor, owner: tl.tensor, share: tl.tensor, turned: tl.tensor, N: tl.tensor, M: tl.tensor, COLUMNS:
+    tl.constexpr,
 ) -> None:  # fmt: skip
     """Writes every entry of a plan once, along memory: `share` on links, else 0."""
     columns = tl.arange(0, COLUMNS)
@@ -99,14 +94,14 @@ def write_plan(
 
 @triton.jit(do_not_specialize=["k", "N", "M"])
 def solve_links(
-    costs: tl.tensor, sizes: tl.tensor, limit: tl.tensor, plan: tl.tensor, value: tl.tensor, gap: tl.tensor,
-    status: tl.tensor, k: tl.tensor, N: tl.tensor, M: tl.tensor,
-    RULE: tl.constexpr, RAGGED: tl.constexpr, HUGE: tl.constexpr, SHRINK: tl.constexpr, LIMIT: tl.constexpr,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr,
+    costs: tl.tensor, sizes: tl.tensor, limit: tl.tensor, plan: tl.tensor, value: tl.tensor, gap: tl.tensor, status:
+    tl.tensor, k: tl.tensor, N: tl.tensor, M: tl.tensor, RULE: tl.constexpr, RAGGED: tl.constexpr, HUGE: tl.constexpr,
+    SHRINK: tl.constexpr, LIMIT: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL:
+    tl.constexpr,
 ) -> None:  # fmt: skip
     """`OneTo(k)`, `UpTo(k, below)` with `limit` pointing at below, or `Exactly(k)`; all links have the same mass."""
     b = tl.program_id(0).to(tl.int64)
-    n, m, across, along, turned = look(sizes, N, M, b, RAGGED)
+    n, m, across, along, turned = _look(sizes, N, M, b, RAGGED)
     costs += b * N * M
     valid, low, wide = measure(costs, across, along, n, m, HUGE, AT_ONCE, COLUMNS, REAL)
     below = tl.full((), float("inf"), REAL)
@@ -129,107 +124,94 @@ def solve_links(
         links = k + 0
     share = 1.0 / tl.maximum(links, 1).to(tl.float64)
     n = tl.where(valid & admitted, n, 0)  # nothing to do
+    p = Problem(costs, across, along, n, m, below, low, scale)
     price = tl.full((), 0.0, REAL)
     if RULE == EXACTLY:
-        owner, v, price, found = exactly(
-            costs, across, along, n, m, below, low, scale, k, ROWS, COLUMNS, AT_ONCE, REAL
-        )  # fmt: skip
+        owner, v, price, feasible = _exactly(p, k, ROWS, COLUMNS, AT_ONCE, REAL)
     else:
-        owner, v, found = assign(
-            costs, across, along, n, m, below, low, scale, ceiling, units, ROWS, COLUMNS, REAL
-        )  # fmt: skip
-    found = found & valid & admitted
-    owner = tl.where(found, owner, -1)
-    write_plan(plan + b * N * M, owner, share.to(REAL), turned, N, M, COLUMNS)
-    total, above = certify(
-        costs, across, along, n, m, below, low, scale, owner, v, price, units, share, RULE, LIMIT, AT_ONCE, COLUMNS
-    )  # fmt: skip
-    tl.store(value + b, tl.where(found, total, float("nan")))
-    tl.store(gap + b, tl.where(found, above, float("nan")))
+        owner, v, feasible = assign(p, ceiling, units, ROWS, COLUMNS, REAL)
+    feasible = feasible & valid & admitted
+    owner = tl.where(feasible, owner, -1)
+    _write_plan(plan + b * N * M, owner, share.to(REAL), turned, N, M, COLUMNS)
+    total, above = _certify(p, owner, v, price, units, share, RULE, LIMIT, AT_ONCE, COLUMNS)
+    tl.store(value + b, tl.where(feasible, total, float("nan")))
+    tl.store(gap + b, tl.where(feasible, above, float("nan")))
     solved = tl.where(tl.abs(total) < float("inf"), OK, OUT_OF_RANGE)
-    tl.store(status + b, tl.where(found, solved, tl.where(valid, INFEASIBLE, INVALID)))
+    tl.store(status + b, tl.where(feasible, solved, tl.where(valid, INFEASIBLE, INVALID)))
 
 
 @triton.jit
-def exactly(
-    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
-    below: tl.tensor, low: tl.tensor, scale: tl.tensor, k: tl.tensor,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr,
-) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
+def _exactly(
+    p: Problem, k: tl.tensor, ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr
+) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor]:
     """The cheapest k links: owners, columns' prices, what the last one added, and whether there are so many."""
     u, v = tl.zeros((ROWS,), REAL), tl.zeros((COLUMNS,), REAL)
     owner, linked = tl.full((COLUMNS,), -1, tl.int32), tl.zeros((ROWS,), tl.int32)
-    near, near_row = cheapest(costs, across, along, n, m, below, low, scale, linked, ROWS, COLUMNS, AT_ONCE, REAL)
+    near, near_row = cheapest(p, linked, ROWS, COLUMNS, AT_ONCE, REAL)
     price = tl.full((), 0.0, REAL)
     done = tl.full((), 0, tl.int32)
-    wanted = tl.where(n > 0, k, 0)
+    wanted = tl.where(p.n > 0, k, 0)
     while (done < wanted) & (price < float("inf")):
         price, u, v, owner, linked, near, near_row = one_more_link(
-            costs, across, along, n, m, below, low, scale, price, u, v, owner, linked, near, near_row,
-            ROWS, COLUMNS, AT_ONCE, REAL,
-        )  # fmt: skip
+            p, price, u, v, owner, linked, near, near_row, ROWS, COLUMNS, AT_ONCE, REAL
+        )
         done += 1
     return owner, v, price, price < float("inf")
 
 
 @triton.jit
-def certify(
-    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
-    below: tl.tensor, low: tl.tensor, scale: tl.tensor,
-    owner: tl.tensor, v: tl.tensor, price: tl.tensor, units: tl.tensor, share: tl.tensor,
-    RULE: tl.constexpr, LIMIT: tl.constexpr, AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr,
+def _certify(
+    p: Problem, owner: tl.tensor, v: tl.tensor, price: tl.tensor, units: tl.tensor, share: tl.tensor, RULE:
+    tl.constexpr, LIMIT: tl.constexpr, AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
     """The objective of links of mass `share`, ±inf beyond LIMIT, and how far at most it lies above the optimum."""
-    below, low, scale = below.to(tl.float64), low.to(tl.float64), scale.to(tl.float64)
+    p = in_double(p)
     v = tl.where(v < 0, v, 0.0).to(tl.float64)  # a column may stay empty
     links = tl.sum((owner >= 0).to(tl.int32), axis=0).to(tl.float64)
     most, zero = price.to(tl.float64), tl.full((), 0.0, tl.float64)
     if RULE == UP_TO:
-        most, zero = below * scale - low, below
-    total, scaled, above_low = sum_up(costs, across, along, owner, zero, low, scale, share, COLUMNS)
-    rest = bound(costs, across, along, n, m, below, low, scale, v, most, RULE, AT_ONCE, COLUMNS)
+        most, zero = p.below * p.scale - p.low, p.below
+    total, scaled, above_low = _sum_up(p, owner, zero, share, COLUMNS)
+    rest = bound(p, v, most, RULE, AT_ONCE, COLUMNS)
     if RULE != EXACTLY:
         rest *= units.to(tl.float64)
     above = above_low - links * most - tl.sum(v, axis=0) - rest
-    return in_range(total, scaled, scale, LIMIT), above * share / scale
+    return in_range(total, scaled, p.scale, LIMIT), above * share / p.scale
 
 
 @triton.jit(do_not_specialize=["K", "N", "M"])
 def solve_path(
     costs: tl.tensor, sizes: tl.tensor, partner: tl.tensor, value: tl.tensor, increment: tl.tensor, gap: tl.tensor,
-    status: tl.tensor, K: tl.tensor, N: tl.tensor, M: tl.tensor,
-    RAGGED: tl.constexpr, HUGE: tl.constexpr, SHRINK: tl.constexpr, LIMIT: tl.constexpr,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr,
+    status: tl.tensor, K: tl.tensor, N: tl.tensor, M: tl.tensor, RAGGED: tl.constexpr, HUGE: tl.constexpr, SHRINK:
+    tl.constexpr, LIMIT: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL:
+    tl.constexpr,
 ) -> None:  # fmt: skip
     """`Exactly(k)` for every k up to K, into arrays that say on entry that there are no k links."""
     b = tl.program_id(0).to(tl.int64)
-    n, m, across, along, turned = look(sizes, N, M, b, RAGGED)
+    n, m, across, along, turned = _look(sizes, N, M, b, RAGGED)
     costs += b * N * M
     columns = tl.arange(0, COLUMNS)
     valid, low, wide = measure(costs, across, along, n, m, HUGE, AT_ONCE, COLUMNS, REAL)
     scale = tl.where(wide | (low < -HUGE), SHRINK, 1.0).to(REAL)
     smallest = low
     low = low * scale
-    below = tl.full((), float("inf"), REAL)
+    p = Problem(costs, across, along, n, m, tl.full((), float("inf"), REAL), low, scale)
     u, v = tl.zeros((ROWS,), REAL), tl.zeros((COLUMNS,), REAL)
     owner, linked = tl.full((COLUMNS,), -1, tl.int32), tl.zeros((ROWS,), tl.int32)
-    near, near_row = cheapest(costs, across, along, n, m, below, low, scale, linked, ROWS, COLUMNS, AT_ONCE, REAL)
+    near, near_row = cheapest(p, linked, ROWS, COLUMNS, AT_ONCE, REAL)
     price = tl.full((), 0.0, REAL)
     done = tl.full((), 0, tl.int32)
     last = tl.where(valid, tl.minimum(n, K), 0)
     one = tl.full((), 1.0, tl.float64)
     while (done < last) & (price < float("inf")):
         price, u, v, owner, linked, near, near_row = one_more_link(
-            costs, across, along, n, m, below, low, scale, price, u, v, owner, linked, near, near_row,
-            ROWS, COLUMNS, AT_ONCE, REAL,
-        )  # fmt: skip
+            p, price, u, v, owner, linked, near, near_row, ROWS, COLUMNS, AT_ONCE, REAL
+        )
         if price < float("inf"):
             here = b * K + done
             left = tl.where(turned, columns, owner)
             tl.store(partner + here * N + left, tl.where(turned, owner, columns), mask=owner >= 0)
-            total, above = certify(
-                costs, across, along, n, m, below, low, scale, owner, v, price, n, one, EXACTLY, LIMIT, AT_ONCE, COLUMNS
-            )  # fmt: skip
+            total, above = _certify(p, owner, v, price, n, one, EXACTLY, LIMIT, AT_ONCE, COLUMNS)
             rise, wide_scale = price.to(tl.float64), scale.to(tl.float64)
             added = in_range(rise / wide_scale + smallest, rise + low, wide_scale, LIMIT)
             tl.store(value + here, total)

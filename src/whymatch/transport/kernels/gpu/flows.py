@@ -4,17 +4,17 @@ Successive shortest paths, as on the CPU; units are integers, so that no mass is
 units each can be very many: after some patience it starts over with the same prices and moves half of the largest
 supply at a time, then a quarter, and so on, which bounds the number of searches by spans times digits.
 
-What moves where is in memory, by column (`flow`, with `wide` numbers a column). A barrier follows every write, since
+What moves where is in memory, by column (`flow`, with `wide` numbers per column). A barrier follows every write, since
 another thread may read it.
 """
 
 import triton
 import triton.language as tl
 
-from whymatch.transport.kernels.gpu.steps import at, first, least, nearest, one_row
+from whymatch.transport.kernels.gpu.steps import Problem, at, first, least, nearest, one_row
 
-PATIENCE = tl.constexpr(4)  # searches for each span, before it starts over with large units
-ENDLESS = tl.constexpr(1 << 20)  # more searches than there ever are
+SEARCHES_PER_SPAN = tl.constexpr(4)  # searches for each span, before it starts over with large units
+MAX_SEARCHES = tl.constexpr(1 << 20)  # more searches than there ever are
 
 
 @triton.jit
@@ -29,10 +29,9 @@ def move(flow: tl.tensor, wide: tl.tensor, i: tl.tensor, j: tl.tensor, units: tl
 
 
 @triton.jit
-def greedy(
-    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
-    below: tl.tensor, low: tl.tensor, scale: tl.tensor, flow: tl.tensor, wide: tl.tensor,
-    supply: tl.tensor, room: tl.tensor, ROWS: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr,
+def _greedy(
+    p: Problem, flow: tl.tensor, wide: tl.tensor, supply: tl.tensor, room: tl.tensor, ROWS: tl.constexpr, COLUMNS:
+    tl.constexpr, REAL: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
     """Starts from prices that touch every column and every row, and moves what costs nothing above them.
 
@@ -42,14 +41,14 @@ def greedy(
     u = tl.zeros((ROWS,), REAL)
     v = tl.full((COLUMNS,), float("inf"), REAL)
     i = tl.full((), 0, tl.int32)
-    while i < n:
-        c = one_row(costs, i, across, along, columns, m, below, low, scale, REAL)
+    while i < p.n:
+        c = one_row(p, i, columns, REAL)
         v = tl.where(c < v, c, v)
         i += 1
     v = tl.where(v < float("inf"), v, 0.0)
     i = tl.full((), 0, tl.int32)
-    while i < n:
-        c = one_row(costs, i, across, along, columns, m, below, low, scale, REAL) - v
+    while i < p.n:
+        c = one_row(p, i, columns, REAL) - v
         price = least(c)
         u = tl.where(rows == i, tl.where(price < float("inf"), price, 0.0), u)
         has = at(supply, rows, i)
@@ -68,9 +67,9 @@ def greedy(
 
 
 @triton.jit
-def push(
-    flow: tl.tensor, wide: tl.tensor, start: tl.tensor, end: tl.tensor, units: tl.tensor, delta: tl.tensor,
-    via: tl.tensor, entry: tl.tensor, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+def _push(
+    flow: tl.tensor, wide: tl.tensor, start: tl.tensor, end: tl.tensor, units: tl.tensor, delta: tl.tensor, via:
+    tl.tensor, entry: tl.tensor, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
     """Moves what it can of `units`, in multiples of `delta`, from row `start` along the path that ends in column `end`.
 
@@ -99,11 +98,9 @@ def push(
 
 
 @triton.jit
-def send(
-    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
-    below: tl.tensor, low: tl.tensor, scale: tl.tensor, flow: tl.tensor, wide: tl.tensor,
-    start: tl.tensor, delta: tl.tensor, u: tl.tensor, v: tl.tensor, has: tl.tensor, room: tl.tensor,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr,
+def _send(
+    p: Problem, flow: tl.tensor, wide: tl.tensor, start: tl.tensor, delta: tl.tensor, u: tl.tensor, v: tl.tensor, has:
+    tl.tensor, room: tl.tensor, ROWS: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
     """Sends units of row `start`, at least `delta` at a time, along shortest paths until one breaks or none is left.
 
@@ -117,14 +114,14 @@ def send(
     distance = tl.full((COLUMNS,), float("inf"), REAL)
     via = tl.zeros((COLUMNS,), tl.int32)
     d = tl.full((), 0.0, REAL)
-    going, found = tl.full((), 1, tl.int32), tl.full((), 1, tl.int32)
+    going, succeeded = tl.full((), 1, tl.int32), tl.full((), 1, tl.int32)
     turns, had = tl.full((), 0, tl.int32), has
     while (going > 0) & (turns <= 2 * (ROWS + COLUMNS)):
         i = first(waits > 0, rows, ROWS)
         if i < ROWS:
             waits = tl.where(rows == i, 0, waits)
             price = at(u, rows, i)
-            slack = one_row(costs, i, across, along, columns, m, below, low, scale, REAL) - price - v
+            slack = one_row(p, i, columns, REAL) - price - v
             x = at(reach, rows, i) + tl.where(slack > 0, slack, 0.0)
             nearer = (x < distance) & (spent == float("inf"))
             distance = tl.where(nearer, x, distance)
@@ -132,56 +129,53 @@ def send(
         else:
             reachable = tl.where(spent < float("inf"), float("inf"), distance)
             best, j, full = nearest(reachable, tl.where(room >= delta, -1, 0), columns, COLUMNS)
-            found = tl.where(best < float("inf"), 1, 0)
-            going = found
-            if found > 0:
+            succeeded = tl.where(best < float("inf"), 1, 0)
+            going = succeeded
+            if succeeded > 0:
                 d = best
                 if full < 0:
-                    units, broke = push(
+                    units, broke = _push(
                         flow, wide, start, j, tl.minimum(has, at(room, columns, j)), delta, via, entry, ROWS, COLUMNS
-                    )  # fmt: skip
+                    )
                     has -= units
                     room = tl.where(columns == j, room - units, room)
                     going = tl.where((broke > 0) | (has < delta), 0, 1)
                 else:
                     spent = tl.where(columns == j, best, spent)
-                    holds = tl.load(flow + j * wide + rows, mask=rows < n, other=0)
+                    holds = tl.load(flow + j * wide + rows, mask=rows < p.n, other=0)
                     new = (holds > 0) & (reach == float("inf"))
                     reach = tl.where(new, best, reach)
                     entry = tl.where(new, j, entry)
                     waits = tl.where(new, 1, waits)
         turns += 1
-    if (found > 0) | (has < had):  # units that moved need prices under which their path costs nothing
+    if (succeeded > 0) | (has < had):  # units that moved need prices under which their path costs nothing
         u = tl.where(reach < float("inf"), u + (d - reach), u)
         v = tl.where(spent < float("inf"), v - (d - spent), v)
-    return u, v, has, room, found
+    return u, v, has, room, succeeded
 
 
 @triton.jit
 def transport(
-    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
-    below: tl.tensor, low: tl.tensor, scale: tl.tensor, flow: tl.tensor, wide: tl.tensor,
-    sent: tl.tensor, taken: tl.tensor, ROWS: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr,
+    p: Problem, flow: tl.tensor, wide: tl.tensor, sent: tl.tensor, taken: tl.tensor, ROWS: tl.constexpr, COLUMNS:
+    tl.constexpr, REAL: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
     """Moves what is `sent` into what can be `taken` at the smallest cost: columns' prices, whether it can be done."""
     rows = tl.arange(0, ROWS)
-    u, v, supply, room = greedy(
-        costs, across, along, n, m, below, low, scale, flow, wide, sent, taken, ROWS, COLUMNS, REAL
-    )  # fmt: skip
+    u, v, supply, room = _greedy(p, flow, wide, sent, taken, ROWS, COLUMNS, REAL)
     largest = tl.max(sent, axis=0)
     delta = tl.full((), 1, tl.int64)
     skipped = tl.zeros((ROWS,), tl.int32)  # rows that cannot send this many at a time
-    patience, searches = (n + m) * PATIENCE, tl.full((), 0, tl.int32)
+    patience, searches = (p.n + p.m) * SEARCHES_PER_SPAN, tl.full((), 0, tl.int32)
     possible = tl.full((), 1, tl.int32)
-    while (delta > 0) & (possible > 0) & (searches < ENDLESS):
+    while (delta > 0) & (possible > 0) & (searches < MAX_SEARCHES):
         start = first((supply >= delta) & (skipped == 0), rows, ROWS)
         if start == ROWS:
             delta = delta // 2
             skipped = tl.zeros((ROWS,), tl.int32)
         elif searches == patience:
             j = tl.full((), 0, tl.int32)
-            while j < m:
-                tl.store(flow + j * wide + rows, tl.zeros((ROWS,), tl.int64), mask=rows < n)
+            while j < p.m:
+                tl.store(flow + j * wide + rows, tl.zeros((ROWS,), tl.int64), mask=rows < p.n)
                 j += 1
             tl.debug_barrier()
             supply, room = sent, taken
@@ -189,13 +183,10 @@ def transport(
                 delta = delta * 2
         else:
             has = at(supply, rows, start)
-            u, v, has, room, found = send(
-                costs, across, along, n, m, below, low, scale, flow, wide, start, delta, u, v, has, room,
-                ROWS, COLUMNS, REAL,
-            )  # fmt: skip
+            u, v, has, room, succeeded = _send(p, flow, wide, start, delta, u, v, has, room, ROWS, COLUMNS, REAL)
             supply = tl.where(rows == start, has, supply)
-            skipped = tl.where(rows == start, 1 - found, skipped)
-            possible = tl.where(delta == 1, found, possible)
+            skipped = tl.where(rows == start, 1 - succeeded, skipped)
+            possible = tl.where(delta == 1, succeeded, possible)
         searches += 1
     return v, tl.where(tl.max(supply, axis=0) > 0, 0, possible)
 
@@ -208,15 +199,15 @@ def untangle(
     tangled = tl.where(n > 0, 1, 0)
     turns = tl.full((), 0, tl.int32)
     while (tangled > 0) & (turns < ROWS * COLUMNS):
-        alive_rows, alive_columns = on_cycles(flow, wide, n, m, ROWS, COLUMNS)
+        alive_rows, alive_columns = _on_cycles(flow, wide, n, m, ROWS, COLUMNS)
         tangled = tl.max(alive_rows, axis=0)
         if tangled > 0:
-            cancel(flow, wide, n, m, alive_rows, alive_columns, ROWS, COLUMNS)
+            _cancel(flow, wide, n, m, alive_rows, alive_columns, ROWS, COLUMNS)
         turns += 1
 
 
 @triton.jit
-def on_cycles(
+def _on_cycles(
     flow: tl.tensor, wide: tl.tensor, n: tl.tensor, m: tl.tensor, ROWS: tl.constexpr, COLUMNS: tl.constexpr
 ) -> tuple[tl.tensor, tl.tensor]:
     """The rows and columns that remain when leaves are taken off until there are none."""
@@ -240,9 +231,9 @@ def on_cycles(
 
 
 @triton.jit
-def cancel(
-    flow: tl.tensor, wide: tl.tensor, n: tl.tensor, m: tl.tensor, alive_rows: tl.tensor, alive_columns: tl.tensor,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+def _cancel(
+    flow: tl.tensor, wide: tl.tensor, n: tl.tensor, m: tl.tensor, alive_rows: tl.tensor, alive_columns: tl.tensor, ROWS:
+    tl.constexpr, COLUMNS: tl.constexpr,
 ) -> None:  # fmt: skip
     """Walks along links until a row comes up again, and moves units around that cycle until one link is empty."""
     rows, columns = tl.arange(0, ROWS), tl.arange(0, COLUMNS)

@@ -14,14 +14,14 @@ from whymatch.transport.kernels.gpu.backward import solve_backward
 from whymatch.transport.kernels.gpu.balanced import solve_masses
 from whymatch.transport.kernels.gpu.batches import solve_links, solve_path
 from whymatch.transport.kernels.gpu.scaling import solve_smooth
-from whymatch.transport.kernels.gpu.steps import ROUNDING, ROWS_AT_ONCE, SMALLEST
+from whymatch.transport.kernels.gpu.steps import MIN_VECTOR, ROUNDING, ROWS_AT_ONCE
 from whymatch.transport.masses import Masses, Reservoirs
 from whymatch.transport.solution import Status
 
-MAX_K = 2**20  # a k above this is as good as this
+_MAX_K = 2**20  # a k above this is as good as this
 WARPS = {32: 1, 64: 1, 128: 1, 256: 4}  # for vectors of each length (benchmarks.gpu warps): several have to wait
-SMOOTH_WARPS = {32: 1, 64: 1, 128: 2, 256: 4, 512: 4}
-SMOOTH_ROWS = {32: 4, 64: 4, 128: 2, 256: 2, 512: 2}  # that a pass of the entropic kernels works on at the same time
+_SMOOTH_WARPS = {32: 1, 64: 1, 128: 2, 256: 4, 512: 4}
+_SMOOTH_ROWS = {32: 4, 64: 4, 128: 2, 256: 2, 512: 2}  # that a pass of the entropic kernels works on at the same time
 
 
 def optimal_links(batch: Batch, constraint: Constraint) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -35,7 +35,7 @@ def optimal_links(batch: Batch, constraint: Constraint) -> tuple[Tensor, Tensor,
     if count:
         with device_of(cost):
             solve_links[(count,)](
-                cost, cost if sizes is None else sizes, below, plan, value, gap, status, min(k, MAX_K), n, m,
+                cost, cost if sizes is None else sizes, below, plan, value, gap, status, min(k, _MAX_K), n, m,
                 RULE=rule, RAGGED=sizes is not None, **_shape(batch),
             )  # fmt: skip
     return plan, value, gap, status
@@ -91,13 +91,13 @@ def entropic(
     error = torch.empty(count, dtype=torch.float64, device=cost.device)
     iterations = torch.empty(count, dtype=torch.int64, device=cost.device)
     below = cost.new_full((1,), batch.below(constraint)) if constraint.thresholded else cost
-    columns = max(SMALLEST, triton.next_power_of_2(1 + m))
+    columns = max(MIN_VECTOR, triton.next_power_of_2(1 + m))
     if count:
         with device_of(cost):
             solve_smooth[(count,)](
                 cost, batch.sizes, below, masses.left, masses.right, epsilon, plan, error, iterations, status,
                 tolerance, max_iterations, n, m, RELATIVE=relative, MEET=constraint.thresholded,
-                AT_ONCE=SMOOTH_ROWS[columns], COLUMNS=columns, REAL=_real(cost), num_warps=SMOOTH_WARPS[columns],
+                AT_ONCE=_SMOOTH_ROWS[columns], COLUMNS=columns, REAL=_real(cost), num_warps=_SMOOTH_WARPS[columns],
             )  # fmt: skip
     if not placed:
         return plan, None, None, error, iterations, status
@@ -117,12 +117,12 @@ def pull_back(gradient: Tensor, plan: Tensor, epsilon: Tensor, share: Tensor) ->
     """`gradients.pull_back` for a batch (batch, n, m) on the device of the plans (batch, 1 + n, 1 + m)."""
     count, n, m = gradient.shape
     result = torch.empty_like(gradient, memory_format=torch.contiguous_format)
-    columns = max(SMALLEST, triton.next_power_of_2(1 + m))
+    columns = max(MIN_VECTOR, triton.next_power_of_2(1 + m))
     if result.numel():
         with device_of(plan):
             solve_backward[(count,)](
-                plan, gradient.contiguous(), share, epsilon, result, n, m, AT_ONCE=SMOOTH_ROWS[columns],
-                COLUMNS=columns, REAL=_real(gradient), num_warps=SMOOTH_WARPS[columns],
+                plan, gradient.contiguous(), share, epsilon, result, n, m, AT_ONCE=_SMOOTH_ROWS[columns],
+                COLUMNS=columns, REAL=_real(gradient), num_warps=_SMOOTH_WARPS[columns],
             )  # fmt: skip
     return result
 
@@ -133,8 +133,8 @@ def _shape(batch: Batch) -> dict[str, Any]:
     Costs above HUGE are multiplied by SHRINK, and results above LIMIT are ±inf.
     """
     _, n, m = batch.costs.shape
-    rows = max(SMALLEST, triton.next_power_of_2(min(n, m)))
-    columns = max(SMALLEST, triton.next_power_of_2(max(n, m)))
+    rows = max(MIN_VECTOR, triton.next_power_of_2(min(n, m)))
+    columns = max(MIN_VECTOR, triton.next_power_of_2(max(n, m)))
     double = batch.costs.dtype == torch.float64
     return {
         "HUGE": 1e290 if double else 1e35,

@@ -8,10 +8,20 @@ certificate says. Each turn of a loop settles a column, takes a unit or counts a
 import triton
 import triton.language as tl
 
-from whymatch.transport.kernels.gpu.steps import at, first, hand_on, least, nearest, one_row
+from whymatch.transport.kernels.gpu.steps import (
+    Problem,
+    at,
+    first,
+    hand_on,
+    least,
+    nearest,
+    one_row,
+    resized,
+    transposed,
+)
 
-BIDS = tl.constexpr(8)  # how often rows may push each other off a column before shortest paths take over
-FEW = tl.constexpr(8)  # columns that are looked up one by one
+MAX_BIDS = tl.constexpr(8)  # how often rows may push each other off a column before shortest paths take over
+FEW_COLUMNS = tl.constexpr(8)  # columns that are looked up one by one
 LEFT_OUT = tl.constexpr(-1)  # how a search can end other than in a column: the row had rather have no more links
 SEARCHING = tl.constexpr(-2)
 IMPOSSIBLE = tl.constexpr(-3)
@@ -22,11 +32,9 @@ IMPOSSIBLE = tl.constexpr(-3)
 
 
 @triton.jit
-def bid(
-    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
-    below: tl.tensor, low: tl.tensor, scale: tl.tensor, ceiling: tl.tensor,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr,
-) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
+def _bid(
+    p: Problem, ceiling: tl.tensor, ROWS: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr
+) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor]:
     """A quick start: each row takes its best column, at the price that makes its second best as good.
 
     Returns the prices of rows and columns, the owner of each column, and which rows still want one.
@@ -34,13 +42,13 @@ def bid(
     rows, columns = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
     u, v = tl.zeros((ROWS,), REAL), tl.zeros((COLUMNS,), REAL)
     owner = tl.full((COLUMNS,), -1, tl.int32)
-    wants = (rows < n).to(tl.int32)
+    wants = (rows < p.n).to(tl.int32)
     newcomer = tl.full((), 0, tl.int32)
-    while newcomer < n:
+    while newcomer < p.n:
         i = newcomer
         bids = tl.full((), 0, tl.int32)
-        while (i >= 0) & (bids < BIDS):
-            x = one_row(costs, i, across, along, columns, m, below, low, scale, REAL) - v
+        while (i >= 0) & (bids < MAX_BIDS):
+            x = one_row(p, i, columns, REAL) - v
             best = least(x)
             j = first(x == best, columns, COLUMNS)
             second = tl.minimum(least(tl.where(columns == j, float("inf"), x)), ceiling)
@@ -60,11 +68,9 @@ def bid(
 
 
 @triton.jit
-def search(
-    costs: tl.tensor, across: tl.tensor, along: tl.tensor, m: tl.tensor,
-    below: tl.tensor, low: tl.tensor, scale: tl.tensor, ceiling: tl.tensor,
-    start: tl.tensor, u: tl.tensor, v: tl.tensor, owner: tl.tensor,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr,
+def _search(
+    p: Problem, ceiling: tl.tensor, start: tl.tensor, u: tl.tensor, v: tl.tensor, owner: tl.tensor, ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr, REAL: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
     """Gives row `start` one more unit along the shortest path: new prices and owners, and how the search ended.
 
@@ -80,7 +86,7 @@ def search(
     given, end = tl.full((), -1, tl.int32), tl.full((), -2, tl.int32)
     turns = tl.full((), 0, tl.int32)
     while (end == SEARCHING) & (turns <= ROWS):
-        row = one_row(costs, i, across, along, columns, m, below, low, scale, REAL)
+        row = one_row(p, i, columns, REAL)
         price = at(u, rows, i)
         reach = tl.where(rows == i, d, reach)
         spent = tl.where(owner == i, d, spent)  # all the columns of a row are as near as the row
@@ -107,26 +113,20 @@ def search(
 
 @triton.jit
 def assign(
-    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
-    below: tl.tensor, low: tl.tensor, scale: tl.tensor, ceiling: tl.tensor, units: tl.tensor,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr,
-) -> tuple[tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
+    p: Problem, ceiling: tl.tensor, units: tl.tensor, ROWS: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr
+) -> tuple[tl.tensor, tl.tensor, tl.tensor]:
     """Links every row to `units` columns at the smallest cost: owners, columns' prices, whether it can be done."""
     rows, columns = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
-    bidders = tl.where(units == 1, n, 0)
-    u, v, owner, wants = bid(
-        costs, across, along, bidders, m, below, low, scale, ceiling, ROWS, COLUMNS, REAL
-    )  # fmt: skip
-    wants = tl.where(rows < n - bidders, units, wants)
+    bidders = tl.where(units == 1, p.n, 0)
+    u, v, owner, wants = _bid(resized(p, bidders, p.m), ceiling, ROWS, COLUMNS, REAL)
+    wants = tl.where(rows < p.n - bidders, units, wants)
     start = first(wants > 0, rows, ROWS)
     end = tl.full((), 0, tl.int32)
     while (start < ROWS) & (end != IMPOSSIBLE):
-        row = one_row(costs, start, across, along, columns, m, below, low, scale, REAL)
+        row = one_row(p, start, columns, REAL)
         price = tl.minimum(least(row - v), ceiling)
         u = tl.where(rows == start, tl.where(price < float("inf"), price, 0.0), u)
-        u, v, owner, end = search(
-            costs, across, along, m, below, low, scale, ceiling, start, u, v, owner, ROWS, COLUMNS, REAL
-        )  # fmt: skip
+        u, v, owner, end = _search(p, ceiling, start, u, v, owner, ROWS, COLUMNS, REAL)
         wants = tl.where(rows == start, tl.where(end == LEFT_OUT, 0, wants - 1), wants)
         start = first(wants > 0, rows, ROWS)
     return owner, v, end != IMPOSSIBLE
@@ -137,20 +137,18 @@ def assign(
 
 @triton.jit
 def cheapest(
-    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
-    below: tl.tensor, low: tl.tensor, scale: tl.tensor, linked: tl.tensor,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr,
-) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
+    p: Problem, linked: tl.tensor, ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr
+) -> tuple[tl.tensor, tl.tensor]:
     """What each column's cheapest row without a link costs, and which row that is."""
     rows, columns = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
     near = tl.full((COLUMNS,), float("inf"), REAL)
     near_row = tl.zeros((COLUMNS,), tl.int32)
     start = tl.full((), 0, tl.int32)
-    while start < n:
+    while start < p.n:
         for t in tl.static_range(AT_ONCE):
             i = start + t
-            free = tl.where((i < n) & (at(linked, rows, i) == 0), m, 0)
-            c = one_row(costs, i, across, along, columns, free, below, low, scale, REAL)
+            free = tl.where((i < p.n) & (at(linked, rows, i) == 0), p.m, 0)
+            c = one_row(resized(p, p.n, free), i, columns, REAL)
             near_row = tl.where(c < near, i, near_row)
             near = tl.where(c < near, c, near)
         start += AT_ONCE
@@ -158,23 +156,19 @@ def cheapest(
 
 
 @triton.jit
-def forget(
-    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
-    below: tl.tensor, low: tl.tensor, scale: tl.tensor,
-    linked: tl.tensor, near: tl.tensor, near_row: tl.tensor, i: tl.tensor,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr,
+def _forget(
+    p: Problem, linked: tl.tensor, near: tl.tensor, near_row: tl.tensor, i: tl.tensor, ROWS: tl.constexpr, COLUMNS:
+    tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor]:  # fmt: skip
     """Brings up to date what the cheapest row costs, for the columns where it was row i, which has a link now."""
     rows, columns = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
     stale = ((near_row == i) & (near < float("inf"))).to(tl.int32)
-    if tl.sum(stale, axis=0) > FEW:
-        near, near_row = cheapest(
-            costs, across, along, n, m, below, low, scale, linked, ROWS, COLUMNS, AT_ONCE, REAL
-        )  # fmt: skip
+    if tl.sum(stale, axis=0) > FEW_COLUMNS:
+        near, near_row = cheapest(p, linked, ROWS, COLUMNS, AT_ONCE, REAL)
     else:
         j = first(stale > 0, columns, COLUMNS)
         while j < COLUMNS:
-            column = one_row(costs, j, along, across, rows, n, below, low, scale, REAL)
+            column = one_row(transposed(p), j, rows, REAL)
             column = tl.where(linked > 0, float("inf"), column)
             best = least(column)
             near = tl.where(columns == j, best, near)
@@ -186,11 +180,8 @@ def forget(
 
 @triton.jit
 def one_more_link(
-    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
-    below: tl.tensor, low: tl.tensor, scale: tl.tensor,
-    price: tl.tensor, u: tl.tensor, v: tl.tensor, owner: tl.tensor, linked: tl.tensor,
-    near: tl.tensor, near_row: tl.tensor,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr,
+    p: Problem, price: tl.tensor, u: tl.tensor, v: tl.tensor, owner: tl.tensor, linked: tl.tensor, near: tl.tensor,
+    near_row: tl.tensor, ROWS: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor, tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
     """Turns the cheapest k links into the cheapest k + 1, by a shortest path from any row without a link.
 
@@ -206,7 +197,7 @@ def one_more_link(
     best, j, holder = nearest(distance, owner, columns, COLUMNS)
     turns = tl.full((), 0, tl.int32)
     while (best < float("inf")) & (holder >= 0) & (turns <= ROWS):
-        row = one_row(costs, holder, across, along, columns, m, below, low, scale, REAL)
+        row = one_row(p, holder, columns, REAL)
         of_row = at(u, rows, holder)
         reach = tl.where(rows == holder, best, reach)
         spent = tl.where(columns == j, best, spent)
@@ -224,8 +215,5 @@ def one_more_link(
         owner, source = hand_on(j, via, owner, columns, COLUMNS)
         u = tl.where(rows == source, price + best, u)
         linked = tl.where(rows == source, 1, linked)
-        near, near_row = forget(
-            costs, across, along, n, m, below, low, scale, linked, near, near_row, source,
-            ROWS, COLUMNS, AT_ONCE, REAL,
-        )  # fmt: skip
+        near, near_row = _forget(p, linked, near, near_row, source, ROWS, COLUMNS, AT_ONCE, REAL)
     return price + best, u, v, owner, linked, near, near_row

@@ -1,42 +1,54 @@
 """Entropic transport on the GPU: the plan exp((f[i] + g[j] - c[i, j]) / epsilon) whose rows and columns carry masses.
 
-One program a problem, one pass over its costs an iteration. The rows' potentials f follow from the columns' g, so that
-only g is kept: row by row, the pass normalises exp((g - c) / epsilon) to the row's mass and adds it to the columns'
-sums, which say how to change g. Potentials are in double precision, since they are divided by epsilon; exponentials are
-in that of the costs.
+One program per problem, one pass over its costs per iteration. The rows' potentials f follow from the columns' g, so
+that only g is kept: row by row, the pass normalises exp((g - c) / epsilon) to the row's mass and adds it to the
+columns' sums, which say how to change g. Potentials are in double precision, since they are divided by epsilon;
+exponentials are in that of the costs.
 """
+
+from typing import NamedTuple
 
 import triton
 import triton.language as tl
 
 from whymatch.transport.solution import Status
 
-SHRINK = tl.constexpr(0.25)  # of epsilon, from one stage to the next
-ROUGH = tl.constexpr(1e-2)  # the error at which an early stage is good enough
-BRIEF = tl.constexpr(100)  # the most iterations of an early stage
+SHRINK_EPSILON = tl.constexpr(0.25)  # of epsilon, from one stage to the next
+EARLY_TOLERANCE = tl.constexpr(1e-2)  # the error at which an early stage is good enough
+EARLY_ITERATIONS = tl.constexpr(100)  # the most iterations of an early stage
 HUGE = tl.constexpr(1e290)  # larger costs are divided by 2^32 first, so that differences of them stay finite
-TINY = tl.constexpr(1e-35)  # what a column's sum counts as where it has run out of range
+MIN_SUM = tl.constexpr(1e-35)  # what a column's sum counts as where it has run out of range
 OK = tl.constexpr(int(Status.OK))
 INVALID = tl.constexpr(int(Status.INVALID))
 INFEASIBLE = tl.constexpr(int(Status.INFEASIBLE))
 
 
+class _Smooth(NamedTuple):
+    """One problem: costs become (cost · `scale` - `zero`) · `unit`, and reservoirs cost `meeting` where they meet."""
+
+    costs: tl.tensor  # where they start
+    n: tl.tensor
+    m: tl.tensor
+    wide: tl.tensor  # from one row to the next in memory
+    scale: tl.tensor
+    zero: tl.tensor
+    unit: tl.tensor
+    meeting: tl.tensor
+
+
 @triton.jit
-def with_reservoir(
-    costs: tl.tensor, i: tl.tensor, columns: tl.tensor, n: tl.tensor, m: tl.tensor, M: tl.tensor,
-    scale: tl.tensor, zero: tl.tensor, unit: tl.tensor, meeting: tl.tensor,
-) -> tl.tensor:  # fmt: skip
+def _with_reservoir(p: _Smooth, i: tl.tensor, columns: tl.tensor) -> tl.tensor:
     """Row i of the costs, where row and column 0 are the reservoirs: they cost 0, and `meeting` where they meet."""
-    last = tl.where((i >= 1) & (i <= n), m, 0)
+    last = tl.where((i >= 1) & (i <= p.n), p.m, 0)
     spans = (columns >= 1) & (columns <= last)
-    x = tl.load(costs + (i - 1) * M + columns - 1, mask=spans, other=float("inf")).to(tl.float64)
-    beside = tl.where(columns == 0, tl.where(i == 0, meeting, 0.0), tl.where(i == 0, 0.0, float("inf")))
-    c = tl.where(spans, (x * scale - zero) * unit, beside)
-    return tl.where(columns <= tl.where(i <= n, m, -1), c, float("inf"))
+    x = tl.load(p.costs + (i - 1) * p.wide + columns - 1, mask=spans, other=float("inf")).to(tl.float64)
+    beside = tl.where(columns == 0, tl.where(i == 0, p.meeting, 0.0), tl.where(i == 0, 0.0, float("inf")))
+    c = tl.where(spans, (x * p.scale - p.zero) * p.unit, beside)
+    return tl.where(columns <= tl.where(i <= p.n, p.m, -1), c, float("inf"))
 
 
 @triton.jit
-def span_costs(
+def _span_costs(
     costs: tl.tensor, left: tl.tensor, columns: tl.tensor, b: tl.tensor, n: tl.tensor, m: tl.tensor, M: tl.tensor,
     COLUMNS: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
@@ -60,7 +72,7 @@ def span_costs(
 
 
 @triton.jit
-def to_mass(c: tl.tensor, g: tl.tensor, mass: tl.tensor, sharpness: tl.tensor, REAL: tl.constexpr) -> tl.tensor:
+def _to_mass(c: tl.tensor, g: tl.tensor, mass: tl.tensor, sharpness: tl.tensor, REAL: tl.constexpr) -> tl.tensor:
     """A row of the plan: exp((g - c) * sharpness), normalised to the row's mass."""
     x = g - c
     top = tl.max(x, axis=0)
@@ -71,29 +83,28 @@ def to_mass(c: tl.tensor, g: tl.tensor, mass: tl.tensor, sharpness: tl.tensor, R
 
 
 @triton.jit
-def one_pass(
-    costs: tl.tensor, left: tl.tensor, columns: tl.tensor, n: tl.tensor, m: tl.tensor, M: tl.tensor,
-    scale: tl.tensor, zero: tl.tensor, unit: tl.tensor, meeting: tl.tensor, g: tl.tensor, sharpness: tl.tensor,
-    AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr,
+def _one_pass(
+    p: _Smooth, left: tl.tensor, columns: tl.tensor, g: tl.tensor, sharpness: tl.tensor, AT_ONCE: tl.constexpr, COLUMNS:
+    tl.constexpr, REAL: tl.constexpr,
 ) -> tl.tensor:  # fmt: skip
     """What the columns carry when every row carries its mass."""
     sums = tl.zeros((COLUMNS,), tl.float64)
     start = tl.full((), 0, tl.int32)
-    while start <= n:
+    while start <= p.n:
         for t in tl.static_range(AT_ONCE):
-            c = with_reservoir(costs, start + t, columns, n, m, M, scale, zero, unit, meeting)
-            mass = tl.load(left + start + t, mask=start + t <= n, other=0.0)
-            sums += to_mass(c, g, mass, sharpness, REAL).to(tl.float64)
+            c = _with_reservoir(p, start + t, columns)
+            mass = tl.load(left + start + t, mask=start + t <= p.n, other=0.0)
+            sums += _to_mass(c, g, mass, sharpness, REAL).to(tl.float64)
         start += AT_ONCE
     return sums
 
 
 @triton.jit(do_not_specialize=["tolerance", "limit", "N", "M"])
 def solve_smooth(
-    costs: tl.tensor, sizes: tl.tensor, below: tl.tensor, left: tl.tensor, right: tl.tensor, epsilons: tl.tensor,
-    plan: tl.tensor, error: tl.tensor, iterations: tl.tensor, status: tl.tensor,
-    tolerance: tl.tensor, limit: tl.tensor, N: tl.tensor, M: tl.tensor,
-    RELATIVE: tl.constexpr, MEET: tl.constexpr, AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr,
+    costs: tl.tensor, sizes: tl.tensor, below: tl.tensor, left: tl.tensor, right: tl.tensor, epsilons: tl.tensor, plan:
+    tl.tensor, error: tl.tensor, iterations: tl.tensor, status: tl.tensor, tolerance: tl.tensor, limit: tl.tensor, N:
+    tl.tensor, M: tl.tensor, RELATIVE: tl.constexpr, MEET: tl.constexpr, AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr,
+    REAL: tl.constexpr,
 ) -> None:  # fmt: skip
     """The entropic plan of each problem whose status is ok, with the reservoirs in row and column 0.
 
@@ -104,7 +115,7 @@ def solve_smooth(
     columns = tl.arange(0, COLUMNS)
     n, m = tl.load(sizes + 2 * b).to(tl.int32), tl.load(sizes + 2 * b + 1).to(tl.int32)
     costs, left, right, plan = costs + b * N * M, left + b * (N + 1), right + b * (M + 1), plan + b * (N + 1) * (M + 1)
-    valid, low, high, open_to, everything = span_costs(costs, left, columns, b, n, m, M, COLUMNS)
+    valid, low, high, open_to, everything = _span_costs(costs, left, columns, b, n, m, M, COLUMNS)
     n = tl.where(tl.load(status + b) == OK, n, -1)  # nothing to do
     large = (low < -HUGE) | (high > HUGE)
     threshold = tl.full((), 0.0, tl.float64)
@@ -120,20 +131,20 @@ def solve_smooth(
         low, high = tl.minimum(low, zero), tl.maximum(high, zero)
         meeting = tl.full((), 0.0, tl.float64)
     spread = tl.where(high > low, high - low, 1.0)
-    unit = 1.0 / tl.maximum(spread, 1e-300)
+    p = _Smooth(costs, n, m, M, scale, zero, 1.0 / tl.maximum(spread, 1e-300), meeting)
     given = tl.load(epsilons + b)
     final = given
     if not RELATIVE:
         final = given * scale / spread
     taken = tl.load(right + columns, mask=columns <= tl.where(n >= 0, m, -1), other=0.0)
-    first_row = with_reservoir(costs, n * 0, columns, n, m, M, scale, zero, unit, meeting)
+    first_row = _with_reservoir(p, n * 0, columns)
     open_to |= tl.where(first_row < float("inf"), tl.where(tl.load(left) > 0, 1, 0), 0)
     stuck = tl.max(tl.where((open_to == 0) & (taken > 0) & (columns > 0), 1, 0), axis=0)
     i = tl.full((), 0, tl.int32)
     while i <= n:  # a row with mass needs a column with mass
-        c = with_reservoir(costs, i, columns, n, m, M, scale, zero, unit, meeting)
-        found = tl.max(tl.where((c < float("inf")) & (taken > 0), 1, 0), axis=0)
-        stuck = tl.where((found == 0) & (tl.load(left + i) > 0), 1, stuck)
+        c = _with_reservoir(p, i, columns)
+        reached = tl.max(tl.where((c < float("inf")) & (taken > 0), 1, 0), axis=0)
+        stuck = tl.where((reached == 0) & (tl.load(left + i) > 0), 1, stuck)
         i += 1
     runs = (n >= 0) & valid & (stuck == 0)
     g = tl.where(taken > 0, 0.0, -float("inf")).to(tl.float64)
@@ -143,23 +154,19 @@ def solve_smooth(
     while going > 0:
         epsilon = tl.maximum(stage, final)
         going = tl.where(stage > final, 1, 0)
-        enough = tl.where(going > 0, ROUGH, tolerance).to(tl.float64) * everything
-        most = tl.where(going > 0, BRIEF, limit)
+        enough = tl.where(going > 0, EARLY_TOLERANCE, tolerance).to(tl.float64) * everything
+        most = tl.where(going > 0, EARLY_ITERATIONS, limit)
         count = tl.full((), 0, tl.int32)
         off = tl.full((), float("inf"), tl.float64)
         while (off > enough) & (count < most):
-            sums = one_pass(
-                costs, left, columns, n, m, M, scale, zero, unit, meeting, g, 1.0 / epsilon, AT_ONCE, COLUMNS, REAL
-            )  # fmt: skip
+            sums = _one_pass(p, left, columns, g, 1.0 / epsilon, AT_ONCE, COLUMNS, REAL)
             off = tl.sum(tl.where(taken > 0, tl.abs(sums - taken), 0.0), axis=0)
-            change = epsilon * tl.log(tl.where(taken > 0, taken, 1.0) / tl.where(sums > TINY, sums, TINY))
+            change = epsilon * tl.log(tl.where(taken > 0, taken, 1.0) / tl.where(sums > MIN_SUM, sums, MIN_SUM))
             g = tl.where((taken > 0) & (columns < tl.where(off > enough, COLUMNS, 0)), g + change, g)
             count += 1
         done += count
-        stage *= SHRINK
-    write_smooth(
-        costs, left, columns, n, m, M, N, scale, zero, unit, meeting, g, 1.0 / epsilon, plan, runs, COLUMNS, REAL
-    )  # fmt: skip
+        stage *= SHRINK_EPSILON
+    _write_smooth(p, left, columns, N, g, 1.0 / epsilon, plan, runs, COLUMNS, REAL)
     tl.store(epsilons + b, tl.where(runs, final * spread / scale, given))
     misplaced = off / tl.where(everything > 0, everything, 1.0)
     tl.store(error + b, tl.where(runs, misplaced, float("nan")))
@@ -171,16 +178,15 @@ def solve_smooth(
 
 
 @triton.jit
-def write_smooth(
-    costs: tl.tensor, left: tl.tensor, columns: tl.tensor, n: tl.tensor, m: tl.tensor, M: tl.tensor, N: tl.tensor,
-    scale: tl.tensor, zero: tl.tensor, unit: tl.tensor, meeting: tl.tensor, g: tl.tensor, sharpness: tl.tensor,
-    plan: tl.tensor, runs: tl.tensor, COLUMNS: tl.constexpr, REAL: tl.constexpr,
+def _write_smooth(
+    p: _Smooth, left: tl.tensor, columns: tl.tensor, N: tl.tensor, g: tl.tensor, sharpness: tl.tensor, plan: tl.tensor,
+    runs: tl.tensor, COLUMNS: tl.constexpr, REAL: tl.constexpr,
 ) -> None:  # fmt: skip
     """Writes every entry of a plan once, 0 where there is none."""
     i = tl.full((), 0, tl.int32)
     while i <= N:
-        c = with_reservoir(costs, i, columns, n, m, M, scale, zero, unit, meeting)
-        mass = tl.load(left + i, mask=i <= tl.where(runs, n, -1), other=0.0)
-        row = to_mass(c, g, mass, sharpness, REAL).to(tl.float64)
-        tl.store(plan + i * (M + 1) + columns, tl.where(columns <= tl.where(runs, m, -1), row, 0.0), mask=columns <= M)
+        c = _with_reservoir(p, i, columns)
+        mass = tl.load(left + i, mask=i <= tl.where(runs, p.n, -1), other=0.0)
+        row = tl.where(columns <= tl.where(runs, p.m, -1), _to_mass(c, g, mass, sharpness, REAL).to(tl.float64), 0.0)
+        tl.store(plan + i * (p.wide + 1) + columns, row, mask=columns <= p.wide)
         i += 1

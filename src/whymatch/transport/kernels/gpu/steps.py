@@ -1,33 +1,47 @@
 """The steps that the kernels share: one number out of a vector, one row of a matrix, one pass over all of it.
 
-A program sees its problem through a pointer and two strides: rows are the shorter text's spans, columns the longer
-one's, and nothing is copied. Vectors live in registers, a power of two long and at least as long as a warp is wide,
-since a warp compares whole numbers of 32 bits in one instruction.
+A program sees its problem through a pointer and two strides, and nothing is copied. Vectors live in registers, a power
+of two long and at least as long as a warp is wide, since a warp compares whole numbers of 32 bits in one instruction.
 
 Numbers that a loop changes start as tensors of their type: a plain 0.0 would be single precision whatever is added.
 """
 
+from typing import NamedTuple
+
 import triton
 import triton.language as tl
 
-SMALLEST = 32  # the shortest vector: a warp's width
+MIN_VECTOR = 32  # the shortest vector: a warp's width
 SIGN, LARGEST = tl.constexpr(-(2**31)), tl.constexpr(2**31 - 1)  # of whole numbers of 32 bits
 ROUNDING = tl.constexpr(1e-12)  # the share by which rounding may carry a sum beyond the largest number
 ROWS_AT_ONCE = {32: 8, 64: 4, 128: 2, 256: 2}  # rows of each length that a pass over a matrix reads at the same time
+
+
+class Problem(NamedTuple):
+    """One problem: rows are the shorter text's spans and columns the longer one's, or the other way for masses."""
+
+    costs: tl.tensor  # where they start
+    across: tl.tensor  # from one row to the next in memory
+    along: tl.tensor  # from one column to the next
+    n: tl.tensor  # how many rows
+    m: tl.tensor
+    below: tl.tensor  # a pair that does not cost less is forbidden
+    low: tl.tensor  # the smallest cost, times `scale`
+    scale: tl.tensor  # by which costs are multiplied
 
 
 @triton.jit
 def least(x: tl.tensor) -> tl.tensor:
     """The smallest of numbers that are not negative; such floats have the order of their bits."""
     if x.dtype == tl.float32:
-        found = tl.min(x.to(tl.int32, bitcast=True), axis=0).to(tl.float32, bitcast=True)
+        smallest = tl.min(x.to(tl.int32, bitcast=True), axis=0).to(tl.float32, bitcast=True)
     else:  # the upper half decides, then the lower, whose highest bit is no sign
         bits = x.to(tl.int64, bitcast=True)
         upper = (bits >> 32).to(tl.int32)
         top = tl.min(upper, axis=0)
         lower = tl.min(tl.where(upper == top, bits.to(tl.int32) ^ SIGN, LARGEST), axis=0) ^ SIGN
-        found = ((top.to(tl.int64) << 32) | (lower.to(tl.int64) & 0xFFFFFFFF)).to(tl.float64, bitcast=True)
-    return found
+        smallest = ((top.to(tl.int64) << 32) | (lower.to(tl.int64) & 0xFFFFFFFF)).to(tl.float64, bitcast=True)
+    return smallest
 
 
 @triton.jit
@@ -35,10 +49,10 @@ def at(x: tl.tensor, index: tl.tensor, i: tl.tensor) -> tl.tensor:
     """x[i], where `index` counts the elements of x."""
     if x.dtype == tl.float32:
         bits = tl.where(index == i, x.to(tl.int32, bitcast=True), 0)
-        found = tl.sum(bits, axis=0).to(tl.float32, bitcast=True)
+        element = tl.sum(bits, axis=0).to(tl.float32, bitcast=True)
     else:
-        found = tl.sum(tl.where(index == i, x, 0), axis=0)
-    return found
+        element = tl.sum(tl.where(index == i, x, 0), axis=0)
+    return element
 
 
 @triton.jit
@@ -48,19 +62,34 @@ def first(wanted: tl.tensor, index: tl.tensor, none: tl.constexpr) -> tl.tensor:
 
 
 @triton.jit
-def one_row(
-    costs: tl.tensor, i: tl.tensor, across: tl.tensor, along: tl.tensor, columns: tl.tensor, m: tl.tensor,
-    below: tl.tensor, low: tl.tensor, scale: tl.tensor, REAL: tl.constexpr,
-) -> tl.tensor:  # fmt: skip
-    """Row i of the costs above the smallest, `low`; +inf where a pair is forbidden or is none."""
-    x = tl.load(costs + i * across + columns * along, mask=columns < m, other=float("inf")).to(REAL)
-    return tl.where(x < below, x * scale - low, float("inf"))
+def one_row(p: Problem, i: tl.tensor, columns: tl.tensor, REAL: tl.constexpr) -> tl.tensor:
+    """Row i of the costs above the smallest; +inf where a pair is forbidden or is none."""
+    x = tl.load(p.costs + i * p.across + columns * p.along, mask=columns < p.m, other=float("inf")).to(REAL)
+    return tl.where(x < p.below, x * p.scale - p.low, float("inf"))
+
+
+@triton.jit
+def resized(p: Problem, n: tl.tensor, m: tl.tensor) -> Problem:
+    """The same problem with other numbers of rows and columns."""
+    return Problem(p.costs, p.across, p.along, n, m, p.below, p.low, p.scale)
+
+
+@triton.jit
+def transposed(p: Problem) -> Problem:
+    return Problem(p.costs, p.along, p.across, p.m, p.n, p.below, p.low, p.scale)
+
+
+@triton.jit
+def in_double(p: Problem) -> Problem:
+    """The same problem with its numbers in double precision."""
+    below, low, scale = p.below.to(tl.float64), p.low.to(tl.float64), p.scale.to(tl.float64)
+    return Problem(p.costs, p.across, p.along, p.n, p.m, below, low, scale)
 
 
 @triton.jit
 def measure(
-    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor,
-    HUGE: tl.constexpr, AT_ONCE: tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr,
+    costs: tl.tensor, across: tl.tensor, along: tl.tensor, n: tl.tensor, m: tl.tensor, HUGE: tl.constexpr, AT_ONCE:
+    tl.constexpr, COLUMNS: tl.constexpr, REAL: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor]:  # fmt: skip
     """Whether every cost is a number or +inf, the smallest, and whether one that is not +inf is above `HUGE`."""
     columns = tl.arange(0, COLUMNS)
