@@ -190,10 +190,11 @@ class Index:
             clip=True,
         )
         weights = [1.0 if ranker else ranking_weight(constraint, len(query), len(entry.spans)) for entry in entries]
-        scores = {i: plan.score * weights[i] for i, plan in enumerate(solved) if not isinstance(plan, ValueError)}
+        plans = {i: plan for i, plan in enumerate(solved) if not isinstance(plan, ValueError)}
+        scores = {i: plan.score * weights[i] for i, plan in plans.items()}
         best = sorted(scores, key=lambda i: (-scores[i], i))[:top_k]
         hits = []
-        for i, exact in zip(best, self.aligner.explain([solved[i] for i in best]), strict=True):
+        for i, exact in zip(best, self.aligner.explain([plans[i] for i in best]), strict=True):
             alignment = reweighted(exact, weights[i])
             calibrated = ranker is not None and ranker.calibration is not None
             probability = ranker.probability(alignment.score) if ranker is not None and calibrated else None

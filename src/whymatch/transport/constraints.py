@@ -172,13 +172,13 @@ class OneTo(_Counted):
         return self.k * min(left, right), self.k * min(left, right)
 
     def full(self, left: Sizes, right: Sizes) -> Sizes:
-        return _larger(self.most * _smaller(left, right), 1)
+        return larger(self.most * smaller(left, right), 1)
 
     def per_span(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
         return 1 + (self.most - 1) * (left <= right), 1 + (self.most - 1) * (left > right)
 
     def dummies(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
-        return _larger(right - self.most * left, 0), _larger(left - self.most * right, 0)
+        return larger(right - self.most * left, 0), larger(left - self.most * right, 0)
 
     def fitted(self, left: int, right: int) -> "OneTo | None":
         shorter, longer = _sorted(left, right)
@@ -223,10 +223,10 @@ class UpTo(_Counted):
 
     def full(self, left: Sizes, right: Sizes) -> Sizes:
         shorter, longer = _sorted(left, right)
-        return _larger(_smaller(self.most * shorter, longer), 1)
+        return larger(smaller(self.most * shorter, longer), 1)
 
     def per_span(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
-        k = _smaller(_larger(left, right), self.most)  # more could not be linked
+        k = smaller(larger(left, right), self.most)  # more could not be linked
         return 1 + (k - 1) * (left <= right), 1 + (k - 1) * (left > right)
 
     def dummies(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
@@ -365,13 +365,15 @@ def _links(k: int) -> str:
     return "one link" if k == 1 else f"{k} links"
 
 
-def _smaller(a: Sizes, b: Sizes) -> Sizes:
+def smaller(a: Sizes, b: Sizes) -> Sizes:
+    """The smaller of two numbers, or of arrays and numbers; nothing waits for a GPU."""
     if isinstance(a, int):
         return min(a, b)
     return np.minimum(a, b) if isinstance(a, np.ndarray) else a.clamp(max=b)
 
 
-def _larger(a: Sizes, b: Sizes) -> Sizes:
+def larger(a: Sizes, b: Sizes) -> Sizes:
+    """The larger of two numbers, or of arrays and numbers; nothing waits for a GPU."""
     if isinstance(a, int):
         return max(a, b)
     return np.maximum(a, b) if isinstance(a, np.ndarray) else a.clamp(min=b)
@@ -379,4 +381,4 @@ def _larger(a: Sizes, b: Sizes) -> Sizes:
 
 def _sorted(left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
     """The sizes of the shorter and of the longer text."""
-    return _smaller(left, right), _larger(left, right)
+    return smaller(left, right), larger(left, right)
