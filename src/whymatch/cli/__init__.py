@@ -12,7 +12,7 @@ from whymatch.cli.console import complain, discard_output
 
 _VERBS = (align, index, search, serve, score, data, train, evaluate, study)
 _EXTRAS = ("lancedb", "ray", "fastapi", "uvicorn", "prometheus_client", "torch", "transformers")
-"""Modules that may be missing; the error then says how to install them."""
+"""Modules of extras, which may be missing."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name not in _EXTRAS:
             raise
-        complain(error)
+        advised = "pip install" in str(error)
+        complain(error if advised else f"This needs {error.name}: pip install 'whymatch[train]'.")
         return 2
     except MemoryError:
         complain("There is not enough memory for these texts. Use larger spans, or cut the texts.")
