@@ -157,8 +157,8 @@ class Index:
             )
         text = self.split(query)
         (vectors,) = self.aligner.encoder.encode([text.text], [text.spans])
-        found = self.store.candidates(text.text, vectors, max(top_k, candidates))
-        return self.rank(text, vectors, found, top_k, constraint)
+        nearest = self.store.candidates(text.text, vectors, max(top_k, candidates))
+        return self.rank(text, vectors, nearest, top_k, constraint)
 
     def split(self, text: Text) -> Document:
         """A text with its spans, as documents are split."""
