@@ -200,10 +200,11 @@ def by_program(cost: Tensor, constraint: Constraint) -> float | None:
         if parts:
             tables[f"A_{name}"] = np.vstack([a for a, _ in parts])
             tables[f"b_{name}"] = np.concatenate([b for _, b in parts])
-    result = linprog(
-        np.where(allowed, values, 0.0), **tables, bounds=[(0, None if ok else 0) for ok in allowed], method="highs"
-    )
-    return None if result.status == 2 else float(result.fun * mass)
+    objective = np.where(allowed, values, 0.0)
+    scale = 2.0**-1010 if np.abs(objective).max() > 1e290 else 1.0  # HiGHS gives up on larger numbers
+    bounds = [(0, None if ok else 0) for ok in allowed]
+    result = linprog(objective * scale, **tables, bounds=bounds, method="highs")
+    return None if result.status == 2 else float(result.fun * mass) / scale
 
 
 def by_fractions(cost: Tensor, constraint: Constraint) -> list[Fraction]:

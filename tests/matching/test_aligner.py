@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import whymatch as wm
-from whymatch.cost import Base, Calibrated, Cosine, Cost, Dot, Order
+from whymatch.cost import Base, Calibrated, Cosine, Cost, Dot, Order, WholeText
 from whymatch.matching.aligner import THRESHOLDS
 
 NAMES = [f"piece {number}" for number in range(40)]
@@ -99,6 +99,18 @@ def test_a_batch_gives_what_each_pair_gives(
     for pair, found in zip(pairs, together, strict=True):
         (alone,) = ALIGNER.outcomes([pair], constraint)
         assert str(found) == str(alone) if isinstance(found, ValueError) else found == alone
+
+
+@given(seed=st.integers(0, 10**6), dimensions=st.sampled_from([1, 3, 64, 384]))
+def test_many_pairs_are_compared_as_each_alone_to_the_bit(seed: int, dimensions: int) -> None:
+    draw = np.random.default_rng(seed)
+    aligner = wm.Aligner("line", wm.Precomputed({"a": [1.0]}), Cost(Cosine(), WholeText(1.0), Calibrated(), Order(0.4)))
+    texts = [aligner.split(["a", "b", "c", "d"][: draw.integers(5)]) for _ in range(40)]
+    pairs = [*pairwise(texts)]
+    vectors = [draw.standard_normal((len(text), dimensions)).astype(np.float32) for text in texts]
+    together = aligner.compare_many(pairs, [*pairwise(vectors)])
+    for pair, pair_vectors, cost in zip(pairs, pairwise(vectors), together, strict=True):
+        assert np.array_equal(cost, aligner.compare(pair, pair_vectors))
 
 
 def test_a_pair_that_cannot_be_aligned_leaves_the_others_alone() -> None:

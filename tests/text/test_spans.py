@@ -33,9 +33,9 @@ unicode = st.one_of(
 )
 
 
-def laws(text: str, found: list[Span]) -> None:
+def laws(text: str, own_spans: list[Span]) -> None:
     end = 0
-    for span in found:
+    for span in own_spans:
         assert end <= span.start < span.end <= len(text)
         assert not is_blank(text[span.start : span.end])
         assert text[span.start : span.end] == text[span.start : span.end].strip()
@@ -49,9 +49,9 @@ def laws(text: str, found: list[Span]) -> None:
 @example(text="\n" * 1_000_000)
 @example(text="a \u0301b")
 def test_spans_are_pieces_in_order_and_nothing_that_shows_is_lost(name: str, text: str) -> None:
-    found = list(SPLITTERS[name](text))
-    laws(text, found)
-    kept = "".join(text[start:end] for start, end in found)
+    own_spans = list(SPLITTERS[name](text))
+    laws(text, own_spans)
+    kept = "".join(text[start:end] for start, end in own_spans)
     assert [c for c in kept if spans.is_visible(c)] == [c for c in text if spans.is_visible(c)]
 
 
@@ -132,9 +132,9 @@ def test_paragraphs_end_at_empty_lines_of_every_kind() -> None:
 
 def test_a_splitter_may_give_pieces() -> None:
     text = "a; b;  a"
-    found = document(text, lambda text: re.findall(r"\w", text))
-    assert found.pieces == ["a", "b", "a"]
-    assert found.spans == (Span(0, 1), Span(3, 4), Span(7, 8))
+    split_text = document(text, lambda text: re.findall(r"\w", text))
+    assert split_text.pieces == ["a", "b", "a"]
+    assert split_text.spans == (Span(0, 1), Span(3, 4), Span(7, 8))
 
 
 @pytest.mark.parametrize(
@@ -189,9 +189,9 @@ def test_punkt_reads_its_data_where_it_is_installed(tmp_path: Path, monkeypatch:
     home.parent.mkdir(parents=True, mode=0o700)
     save_punkt_params(trained, str(home))
     text = "  Mr. Fox ran.  Then he slept!\n\n"
-    found = punkt(text)
-    laws(text, found)
-    assert Document(text, tuple(found)).pieces == ["Mr. Fox ran.", "Then he slept!"]
+    own_spans = punkt(text)
+    laws(text, own_spans)
+    assert Document(text, tuple(own_spans)).pieces == ["Mr. Fox ran.", "Then he slept!"]
     _punkt_tokenizer.cache_clear()
 
 
@@ -211,8 +211,8 @@ def test_a_document_of_a_caller_is_checked(spans: Any, error: type[Exception]) -
 
 
 def test_offsets_become_whole_numbers() -> None:
-    found = document("a b", lambda text: np.array([[0, 1], [2, 3]]))
-    assert [type(edge) for span in found.spans for edge in span] == [int] * 4
+    split_text = document("a b", lambda text: np.array([[0, 1], [2, 3]]))
+    assert [type(edge) for span in split_text.spans for edge in span] == [int] * 4
 
 
 def test_joiners_stand_inside_words() -> None:

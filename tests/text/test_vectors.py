@@ -19,10 +19,10 @@ def test_text_formats(name: str, tmp_path: Path) -> None:
     file = tmp_path / name
     text = (f"{len(TABLE)} 3\n" if ".vec" in name else "") + LINES
     file.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
-    found = read_vectors(file)
-    assert set(found.words) == set(TABLE)
+    vectors = read_vectors(file)
+    assert set(vectors.words) == set(TABLE)
     for word, vector in TABLE.items():
-        np.testing.assert_array_equal(found.of([word])[0], np.array(vector, np.float32))
+        np.testing.assert_array_equal(vectors.of([word])[0], np.array(vector, np.float32))
     assert set(read_vectors(file, keep=["CAT"]).words) == {"cat"}
 
 
@@ -65,8 +65,8 @@ def test_spacy_folders(tmp_path: Path) -> None:
     (vocab / "key2row").write_bytes(msgpack.packb({keys[0]: 1, keys[1]: 0}))
     with (vocab / "vectors").open("wb") as file:
         np.save(file, np.array([[1, 2], [3, 4]], dtype=np.float32))
-    found = read_vectors(vocab.parent)
-    assert found.of(words).tolist() == [[3, 4], [1, 2], [0, 0]]
+    vectors = read_vectors(vocab.parent)
+    assert vectors.of(words).tolist() == [[3, 4], [1, 2], [0, 0]]
     kept = read_vectors(vocab.parent, keep=["Cat"])
     assert (kept.words, kept.vectors.tolist()) == ({"cat": 0}, [[3, 4]])
 
@@ -155,8 +155,8 @@ def test_words_that_spacy_numbers_by_itself_are_found(tmp_path: Path) -> None:
     (tmp_path / "key2row").write_bytes(msgpack.packb({401: 0, 432: 1, 449: 2, 451: 3}))  # as en_core_web_md has them
     with (tmp_path / "vectors").open("wb") as file:
         np.save(file, np.eye(4, dtype=np.float32))
-    found = read_vectors(tmp_path)
-    assert [found.number(word) for word in ("agent", "number", "root", "acl", "acomp")] == [0, 1, 2, 3, -1]
+    vectors = read_vectors(tmp_path)
+    assert [vectors.number(word) for word in ("agent", "number", "root", "acl", "acomp")] == [0, 1, 2, 3, -1]
 
 
 def test_a_file_that_ends_early_is_damaged(tmp_path: Path) -> None:

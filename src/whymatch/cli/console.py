@@ -69,7 +69,9 @@ def progress_bar(description: str, total: int | None, *columns: str) -> Iterator
     from rich.progress import Progress
 
     shown: list[Any] = [*Progress.get_default_columns(), *(f"{{task.fields[{name}]}}" for name in columns)]
-    with Progress(*shown, console=Console(stderr=True), redirect_stdout=False, redirect_stderr=True) as progress:
+    with Progress(
+        *shown, console=Console(stderr=True), redirect_stdout=False, redirect_stderr=True
+    ) as progress:
         fields: dict[str, Any] = dict.fromkeys(columns, "")
         task = progress.add_task(description, total=total, **fields)
 
@@ -98,13 +100,13 @@ def _progress_lines(description: str, total: int | None) -> Callable[..., None]:
 @contextmanager
 def training_progress() -> Iterator["Watch"]:
     """Yields what a training reports to: lines, and a bar for the texts that are encoded and the items learned from."""
-    from whymatch.learning.fit import Progress
+    from whymatch.learning.fit import TrainingProgress
     from whymatch.learning.settings import Settings
     from whymatch.learning.train import Watch
 
     with progress_bar("training", 1, "loss", "speed") as update:
 
-        def show(run: Settings, progress: Progress) -> None:
+        def show(run: Settings, progress: TrainingProgress) -> None:
             update(
                 progress.done,
                 total=progress.items,

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -24,7 +24,7 @@ MAX_CELLS_PER_PASS = 2**19  # pairs of spans that are compared at once, padding 
 MAX_TEXT_PAIRS_PER_PASS = 128
 RANKING_METRICS = {"AUC": auc, "MAP": average_precision, "MRR": reciprocal_rank, "P@1": precision_at_1}
 SIDES = ("left", "right")
-Progress = Callable[[int], None]
+OnProgress: TypeAlias = Callable[[int], None]
 
 
 def _silent(done: int) -> None:
@@ -40,7 +40,7 @@ def passes(pairs: Sequence[Texts]) -> Iterator[list[int]]:
 
 
 def evaluate(
-    model: Ranker | Classifier, records: Sequence[Any], *, deletions: bool = False, progress: Progress = _silent
+    model: Ranker | Classifier, records: Sequence[Any], *, deletions: bool = False, progress: OnProgress = _silent
 ) -> dict[str, Any]:
     """The metrics of the model's task; `deletions` adds what comes of deleting text, and takes three times as long.
 
@@ -59,7 +59,7 @@ def evaluate(
 
 
 def scores_of(
-    model: Ranker, queries: Sequence[Query], progress: Progress = _silent
+    model: Ranker, queries: Sequence[Query], progress: OnProgress = _silent
 ) -> tuple[list[list[float]], list[int]]:
     """The scores of each query's documents, and the number of active pairs of spans in every pair of texts."""
     pairs = [(query.query, text) for query in queries for text in query.documents]
@@ -76,7 +76,7 @@ def scores_of(
     return [[next(remaining) for _ in query.documents] for query in queries], links
 
 
-def _evaluate_ranker(model: Ranker, queries: Sequence[Query], progress: Progress) -> dict[str, Any]:
+def _evaluate_ranker(model: Ranker, queries: Sequence[Query], progress: OnProgress) -> dict[str, Any]:
     """The ranking metrics, each a mean over queries with its interval, and how many links the scores come from."""
     check_queries(queries)
     start = time.perf_counter()
@@ -141,7 +141,9 @@ class Observation:
         return Selection((left, right), self.strengths)
 
 
-def observe(model: Classifier, pairs: Sequence[Texts], progress: Progress = _silent) -> tuple[list[Observation], float]:
+def observe(
+    model: Classifier, pairs: Sequence[Texts], progress: OnProgress = _silent
+) -> tuple[list[Observation], float]:
     """Each pair once through the model, and how many seconds the predictions took."""
     observations: dict[int, Observation] = {}
     seconds = 0.0
@@ -159,7 +161,7 @@ def observe(model: Classifier, pairs: Sequence[Texts], progress: Progress = _sil
 
 
 def _evaluate_classifier(
-    model: Classifier, pairs: Sequence[Pair], deletions: bool, progress: Progress
+    model: Classifier, pairs: Sequence[Pair], deletions: bool, progress: OnProgress
 ) -> dict[str, Any]:
     """Accuracy and macro F1, sparsity, and agreement with rationales where people marked them."""
     for pair in pairs:

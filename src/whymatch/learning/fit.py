@@ -75,7 +75,7 @@ class Task(Protocol[Item]):
         """How good the model is on validation; high is good."""
 
 
-class Progress(NamedTuple):
+class TrainingProgress(NamedTuple):
     """Where a training stands."""
 
     epoch: int
@@ -100,7 +100,7 @@ class Fitting(Generic[Item]):
     schedule: Schedule = Schedule()
     folder: Path | None = None
     report: Callable[[str], None] = lambda line: None
-    progress: Callable[[Progress], None] = lambda progress: None
+    progress: Callable[[TrainingProgress], None] = lambda progress: None
     processes: Processes = field(default_factory=Processes)
     checkpoint_steps: int = CHECKPOINT_STEPS
     max_cells: int = MAX_CELLS_PER_PASS
@@ -186,7 +186,9 @@ class Fitting(Generic[Item]):
             share = list(self._share(items, sizes, rows, seed))
             loss = self.last_loss = self._learn(share, len(rows), 1 - finished if self.schedule.decay else 1.0)
             self.place, done = self.place + 1, done + len(rows)
-            self.progress(Progress(self.epoch, done, len(items), loss, (done - first) / (time.perf_counter() - since)))
+            self.progress(
+                TrainingProgress(self.epoch, done, len(items), loss, (done - first) / (time.perf_counter() - since))
+            )
             if self.step % self.checkpoint_steps == 0 and self.place < len(order):
                 self._save()
 

@@ -21,7 +21,7 @@ from whymatch.learning.building import build, check_parts, texts_of
 from whymatch.learning.caching import VectorCache, encode_once
 from whymatch.learning.card import write_card
 from whymatch.learning.evaluate import evaluate
-from whymatch.learning.fit import Fitting, Progress, fit
+from whymatch.learning.fit import Fitting, TrainingProgress, fit
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings
 from whymatch.learning.tasks import Teacher, build_task
@@ -49,7 +49,7 @@ class Watch:
 
     line: Callable[[str], None] = print
     encoded: Callable[[int, int], None] = lambda done, texts: None
-    progress: Callable[[Settings, Progress], None] = lambda settings, progress: None
+    progress: Callable[[Settings, TrainingProgress], None] = lambda settings, progress: None
 
 
 def train(runs: Sequence[Settings], folder: str | Path, *, resume: bool = False, watch: Watch | None = None) -> Run:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from math import inf
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from whymatch.batching import Size, size_sorted
 from whymatch.cost import Calibrated, Cosine, Cost, Order, named_cost
 from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Alignment, Certificate, Link, Step
-from whymatch.matching.solving import Problem, Solved, fit_problem, prove_batch, solve_batch
+from whymatch.matching.solving import NO_PROOF, Problem, Solved, fit_problem, prove_batch, solve_batch
 from whymatch.text.document import LIMIT, Document, document
 from whymatch.text.encoders import Encoder, Pair, Vectors, check_vectors, encode_pairs
 from whymatch.text.encoders.models import MINILM
@@ -22,10 +22,12 @@ from whymatch.text.spans import Splitter, splitter, words
 from whymatch.transport.constraints import Constraint, UpTo, check_constraint
 
 Text: TypeAlias = str | Sequence[str] | Document
+Outcome = TypeVar("Outcome")
 
 SENTENCE_COST = Cost(Cosine())
 WORD_COST = Cost(Cosine(), Calibrated(), Order(0.4))
 MAX_PAIRS_PER_BATCH = 2**22  # pairs of spans, padding included
+MAX_SPANS_PER_PRODUCT = 2**13  # spans of texts whose vectors are stacked
 # Costs below which spans are taken to match where nobody gives a threshold, by encoder and cost: sentences by
 # benchmarks/thresholds.py, words by benchmarks/word_alignment.py.
 THRESHOLDS = {(MINILM, SENTENCE_COST): 0.55, (f"{MINILM}, layer 3", WORD_COST): 0.84}
@@ -124,8 +126,10 @@ class Aligner:
             pair if isinstance(pair, ValueError) else encoded for pair, encoded in zip(texts, vectors, strict=True)
         ]
         for numbers, solved in self._solve_batches(texts, vectors, constraint, clip):
-            for number, alignment in zip(numbers, self.explain(solved, links_only=links_only), strict=True):
-                outcomes[number] = alignment
+            plans = [one for one in solved if isinstance(one, Solved)]
+            alignments = iter(self.explain(plans, links_only=links_only))
+            for number, one in zip(numbers, solved, strict=True):
+                outcomes[number] = next(alignments) if isinstance(one, Solved) else one
         return outcomes
 
     def align_vectors(
@@ -158,14 +162,25 @@ class Aligner:
         Raises:
             ValueError: if the encoder refuses a text.
         """
-        return [
-            self.compare(pair, vectors) for pair, vectors in zip(pairs, all_or_raise(self.encode(pairs)), strict=True)
-        ]
+        return self.compare_many(pairs, all_or_raise(self.encode(pairs)))
 
     def compare(self, pair: Pair, vectors: Vectors) -> np.ndarray:
         """The cost (n, m) of every pair of spans of two texts with these vectors, in double precision."""
         left, right = (np.asarray(side, dtype=np.float64) for side in vectors)
         return self.cost(left, right, texts=[pair])
+
+    def compare_many(self, pairs: Sequence[Pair], vectors: Sequence[Vectors]) -> list[np.ndarray]:
+        """As `compare`, to the bit, for many pairs: those of the same sizes in one product, without padding."""
+        groups: dict[tuple[tuple[int, ...], ...], list[int]] = defaultdict(list)
+        for number, (left, right) in enumerate(vectors):
+            groups[left.shape, right.shape].append(number)
+        costs: dict[int, np.ndarray] = {}
+        for ((n, *_), (m, *_)), numbers in groups.items():
+            size = max(1, MAX_SPANS_PER_PRODUCT // max(1, n + m))
+            for batch in (numbers[start : start + size] for start in range(0, len(numbers), size)):
+                left, right = (np.stack([vectors[i][side] for i in batch]).astype(np.float64) for side in (0, 1))
+                costs |= zip(batch, self.cost(left, right, texts=[pairs[i] for i in batch]), strict=True)
+        return [costs[number] for number in range(len(pairs))]
 
     def solve(
         self,
@@ -210,25 +225,25 @@ class Aligner:
         for numbers in groups.values():
             for batch in size_sorted(numbers, sizes, MAX_PAIRS_PER_BATCH):
                 interruption_point()
-                costs = [self.compare(problems[number].texts, vectors[number]) for number in batch]  # type: ignore[arg-type]
-                yield batch, solve_batch([problems[number] for number in batch], costs, self.cost.neutral)
+                chosen = [problems[number] for number in batch]
+                costs = self.compare_many([problem.texts for problem in chosen], [vectors[number] for number in batch])  # type: ignore[misc]
+                yield batch, solve_batch(chosen, costs, self.cost.neutral)
 
-    def explain(self, solved: Sequence[Any], *, links_only: bool = False) -> list[Any]:
-        """The alignments of solved problems, with margin and path unless `links_only`; errors stay what they are."""
-        explained: list[Any] = list(solved)
+    def explain(self, solved: Sequence[Solved], *, links_only: bool = False) -> list[Alignment]:
+        """The alignments of solved problems, with margin and path unless `links_only`."""
+        alignments: dict[int, Alignment] = {}
         groups: dict[Constraint, list[int]] = defaultdict(list)
-        sizes = [Size(1, *one.cost.shape) if isinstance(one, Solved) else Size() for one in solved]
         for number, one in enumerate(solved):
-            if isinstance(one, Solved):
-                groups[one.problem.constraint].append(number)
+            groups[one.problem.constraint].append(number)
+        sizes = [Size(1, *one.cost.shape) for one in solved]
         for numbers in groups.values():
             for batch in size_sorted(numbers, sizes, MAX_PAIRS_PER_BATCH):
-                members = [solved[number] for number in batch]
-                proofs = [(None, ())] * len(batch) if links_only else prove_batch(members, self.cost.neutral)
-                for number, one, (gap_to_next, steps) in zip(batch, members, proofs, strict=True):
+                plans = [solved[number] for number in batch]
+                proofs = [NO_PROOF] * len(batch) if links_only else prove_batch(plans, self.cost.neutral)
+                for number, plan, proof in zip(batch, plans, proofs, strict=True):
                     interruption_point()
-                    explained[number] = self._alignment(one, gap_to_next, steps)
-        return explained
+                    alignments[number] = self._alignment(plan, *proof)
+        return [alignments[number] for number in range(len(solved))]
 
     def _alignment(self, solved: Solved, gap_to_next: float | None, steps: tuple[Step, ...]) -> Alignment:
         problem = solved.problem
@@ -289,16 +304,18 @@ class Aligner:
         return left, right
 
 
-def all_or_raise(outcomes: Sequence[Any]) -> list[Any]:
+def all_or_raise(outcomes: Iterable[Outcome | ValueError]) -> list[Outcome]:
     """The outcomes, if none is an error.
 
     Raises:
         ValueError: the first error, with the number of its pair.
     """
+    good = []
     for number, outcome in enumerate(outcomes):
         if isinstance(outcome, ValueError):
             raise ValueError(f"Pair {number}: {outcome}") from None
-    return list(outcomes)
+        good.append(outcome)
+    return good
 
 
 def make_link(left: Document, right: Document, i: int, j: int, cost: float, mass: float, zero: float) -> Link:

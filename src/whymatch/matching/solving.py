@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, prod
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from whymatch.transport.constraints import Constraint
 from whymatch.transport.exact import margin, path, solve
 from whymatch.transport.solution import OptimalPath, Solution, Status
 
+Proof: TypeAlias = tuple[float | None, tuple[Step, ...]]
+"""By how much the next best alignment scores less, None where that was not computed, and the optimum for each k."""
+NO_PROOF: Proof = (None, ())
 MAX_STEPS = 32  # links, in the path that the slider shows
 MAX_MARGIN_WORK = 10**8  # links × pairs of spans, beyond which the margin is not computed
 MAX_PAIRS = 2**26  # pairs of spans of two texts
@@ -75,7 +79,7 @@ def solve_batch(problems: Sequence[Problem], costs: Sequence[np.ndarray], neutra
     return solved
 
 
-def prove_batch(solved: Sequence[Solved], neutral: float) -> list[tuple[float | None, tuple[Step, ...]]]:
+def prove_batch(solved: Sequence[Solved], neutral: float) -> list[Proof]:
     """The margin, None where it would take too long, and the path of each problem; all have one constraint."""
     constraint = solved[0].problem.constraint
     costs, sizes = pad([one.cost for one in solved])

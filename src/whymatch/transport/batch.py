@@ -10,6 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar, TypeAlias
 
+import array_api_compat.numpy
 import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
 from numpy.ma import MaskedArray
@@ -57,10 +58,10 @@ class Batch:
         """The most spans of a shorter text, as far as that is known without waiting for a GPU."""
         return int(self.sizes.min(axis=1).max(initial=0))
 
-    @cached_property
+    @property
     def xp(self) -> Any:
         """The array API of its arrays."""
-        return array_namespace(self.costs)
+        return array_api_compat.numpy if self.on_host else array_namespace(self.costs)
 
     @property
     def on_host(self) -> bool:

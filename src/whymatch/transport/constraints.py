@@ -130,9 +130,10 @@ class Balanced(Constraint):
 
 @dataclass(frozen=True)
 class _Counted(Constraint):
-    """A constraint with a k."""
+    """A constraint with a k, which the kernels for links know by a number."""
 
     k: int
+    number: ClassVar[int]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", _whole_k(type(self).__name__, self.k))
@@ -140,6 +141,9 @@ class _Counted(Constraint):
     @property
     def text(self) -> str:
         return f"{self.word}:{self.k}"
+
+    def rule(self) -> tuple[int, int]:
+        return self.number, self.most
 
     @property
     def most(self) -> int:
@@ -156,13 +160,11 @@ class OneTo(_Counted):
 
     k: int = 1
     word = "one-to"
+    number = ONE_TO
 
     @property
     def words(self) -> str:
         return f"every span of the shorter text in exactly {_links(self.k)}"
-
-    def rule(self) -> tuple[int, int]:
-        return ONE_TO, self.most
 
     def admits(self, left: Sizes, right: Sizes) -> Sizes:
         shorter, longer = _sorted(left, right)
@@ -172,13 +174,13 @@ class OneTo(_Counted):
         return self.k * min(left, right), self.k * min(left, right)
 
     def full(self, left: Sizes, right: Sizes) -> Sizes:
-        return _larger(self.most * _smaller(left, right), 1)
+        return larger(self.most * smaller(left, right), 1)
 
     def per_span(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
         return 1 + (self.most - 1) * (left <= right), 1 + (self.most - 1) * (left > right)
 
     def dummies(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
-        return _larger(right - self.most * left, 0), _larger(left - self.most * right, 0)
+        return larger(right - self.most * left, 0), larger(left - self.most * right, 0)
 
     def fitted(self, left: int, right: int) -> "OneTo | None":
         shorter, longer = _sorted(left, right)
@@ -200,6 +202,7 @@ class UpTo(_Counted):
     k: int = 1
     below: float | None = None
     word = "up-to"
+    number = UP_TO
     thresholded = True
 
     def __post_init__(self) -> None:
@@ -212,9 +215,6 @@ class UpTo(_Counted):
         where = "it is significant" if self.below is None else f"the cost is below {self.below:g}"
         return f"up to {_links(self.k)} a span, where {where}"
 
-    def rule(self) -> tuple[int, int]:
-        return UP_TO, self.most
-
     def admits(self, left: Sizes, right: Sizes) -> Sizes:
         return (left >= 0) & (right >= 0)
 
@@ -223,10 +223,10 @@ class UpTo(_Counted):
 
     def full(self, left: Sizes, right: Sizes) -> Sizes:
         shorter, longer = _sorted(left, right)
-        return _larger(_smaller(self.most * shorter, longer), 1)
+        return larger(smaller(self.most * shorter, longer), 1)
 
     def per_span(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
-        k = _smaller(_larger(left, right), self.most)  # more could not be linked
+        k = smaller(larger(left, right), self.most)  # more could not be linked
         return 1 + (k - 1) * (left <= right), 1 + (k - 1) * (left > right)
 
     def dummies(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
@@ -254,13 +254,11 @@ class Exactly(_Counted):
     """Exactly `k` links in all, each span in at most one (the paper's exact-k)."""
 
     word = "exactly"
+    number = EXACTLY
 
     @property
     def words(self) -> str:
         return f"exactly {_links(self.k)}"
-
-    def rule(self) -> tuple[int, int]:
-        return EXACTLY, self.most
 
     def admits(self, left: Sizes, right: Sizes) -> Sizes:
         return (self.most <= left) & (self.most <= right)
@@ -365,13 +363,15 @@ def _links(k: int) -> str:
     return "one link" if k == 1 else f"{k} links"
 
 
-def _smaller(a: Sizes, b: Sizes) -> Sizes:
+def smaller(a: Sizes, b: Sizes) -> Sizes:
+    """The smaller of two numbers, or of arrays and numbers; nothing waits for a GPU."""
     if isinstance(a, int):
         return min(a, b)
     return np.minimum(a, b) if isinstance(a, np.ndarray) else a.clamp(max=b)
 
 
-def _larger(a: Sizes, b: Sizes) -> Sizes:
+def larger(a: Sizes, b: Sizes) -> Sizes:
+    """The larger of two numbers, or of arrays and numbers; nothing waits for a GPU."""
     if isinstance(a, int):
         return max(a, b)
     return np.maximum(a, b) if isinstance(a, np.ndarray) else a.clamp(min=b)
@@ -379,4 +379,4 @@ def _larger(a: Sizes, b: Sizes) -> Sizes:
 
 def _sorted(left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
     """The sizes of the shorter and of the longer text."""
-    return _smaller(left, right), _larger(left, right)
+    return smaller(left, right), larger(left, right)

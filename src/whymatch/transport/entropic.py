@@ -113,10 +113,10 @@ def _without_impossible(
 ) -> EntropicPlans:
     """Marks problems that have no plan at all, which only the exact solver can tell: it looks at those with +inf."""
     xp = batch.xp
+    if batch.on_host and not xp.any(xp.isinf(batch.costs)):
+        return plans
     pairs = batch.inside(0)[:, :, None] & batch.inside(1)[:, None, :]
     forbidden = xp.any(xp.any(pairs & xp.isinf(batch.costs), axis=2), axis=1)
-    if batch.on_host and not forbidden.any():
-        return plans
     doubtful = replace(batch, given_sizes=batch.sizes * forbidden[:, None])
     drop = forbidden & (optimal(doubtful, constraint, mass)[3] != Status.OK) & (plans.status == Status.OK)
     return plans._replace(

@@ -1,6 +1,7 @@
 """What spans carry: the masses of `Balanced()` in whole units, and every constraint as one transport problem.
 
-Written against the array API, for arrays of numpy and for tensors on a GPU, which nothing here waits for.
+Written against the array API, for arrays of numpy and for tensors on a GPU, which nothing here waits for: where the API
+would make a tensor of a number (`maximum`), `larger` takes its place.
 """
 
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 from array_api_compat import device
 
 from whymatch.transport.batch import Array, Batch
-from whymatch.transport.constraints import Constraint
+from whymatch.transport.constraints import Constraint, larger
 from whymatch.transport.solution import Status
 
 _UNITS_IN_TOTAL = 2.0**50  # given masses are rounded to the total divided by this
@@ -18,7 +19,7 @@ _TOTALS_AGREE_TO = 1e-5  # totals that differ by less than this share are taken 
 
 
 class Masses(NamedTuple):
-    """Units on each side, since whole units can be moved without loss; what a unit weighs; which problems are valid."""
+    """Units on each side, since whole units can be moved without loss; what a unit weighs."""
 
     supply: Array
     """(batch, n) units of the left spans."""
@@ -27,20 +28,21 @@ class Masses(NamedTuple):
     unit: Array
     crumb: Array
     """A link of this many units or less comes from rounding."""
-    valid: Array
+    valid: Array | None
+    """Which problems have masses that make sense; None where all have."""
 
 
 def units(batch: Batch, mass: Sequence[Any] | None) -> Masses:
     """The masses that the caller gave, or the same for every span of a text: 1/n and 1/m, exactly."""
     xp, (n, m) = batch.xp, batch.spans
     if mass is None:
-        step = xp.maximum(xp.gcd(n, m), 1)
+        step = larger(xp.gcd(n, m), 1)
         supply, demand = (
-            xp.tile((other // step)[:, None], (1, spans))
+            (other // step)[:, None] + xp.zeros((1, spans), dtype=xp.int64, device=device(batch.costs))
             for other, spans in zip((m, n), batch.costs.shape[1:], strict=True)
         )
-        unit = xp.astype(step, xp.float64) / xp.astype(xp.maximum(n * m, 1), xp.float64)
-        return Masses(supply, demand, unit, crumb=xp.zeros_like(n), valid=n >= 0)
+        unit = xp.astype(step, xp.float64) / xp.astype(larger(n * m, 1), xp.float64)
+        return Masses(supply, demand, unit, crumb=xp.zeros_like(n), valid=None)
     sides, totals, valid = given(batch, mass)
     counts = (totals[0] == totals[1]) & (totals[0] <= _UNITS_IN_TOTAL)  # whole numbers are units already
     for masses in sides:
@@ -96,17 +98,17 @@ class Reservoirs(NamedTuple):
     """How many links move between spans (-1: any number)."""
     share: Array
     """The mass of a link."""
-    valid: Array
+    valid: Array | None
 
 
 def reservoirs(batch: Batch, constraint: Constraint, mass: Sequence[Any] | None = None) -> Reservoirs:
     """The masses under which the transport problem's plans are the constraint's plans."""
     xp, (n, m) = batch.xp, batch.spans
-    valid = n >= 0
+    valid = None
     if constraint.takes_masses:
         if mass is None:
             sides = [
-                xp.astype(batch.inside(side), xp.float64) / xp.astype(xp.maximum(spans, 1), xp.float64)[:, None]
+                xp.astype(batch.inside(side), xp.float64) / xp.astype(larger(spans, 1), xp.float64)[:, None]
                 for side, spans in enumerate((n, m))
             ]
         else:
@@ -118,7 +120,7 @@ def reservoirs(batch: Batch, constraint: Constraint, mass: Sequence[Any] | None 
         target = _total(batch, left)
         return Reservoirs(left, right, target, xp.ones_like(target), valid)
     left, right = (
-        xp.astype(xp.concat([xp.maximum(alone, 0)[:, None], batch.inside(side) * copies[:, None]], axis=1), xp.float64)
+        xp.astype(xp.concat([larger(alone, 0)[:, None], batch.inside(side) * copies[:, None]], axis=1), xp.float64)
         for side, (alone, copies) in enumerate(zip(constraint.dummies(n, m), constraint.per_span(n, m), strict=True))
     )
     links = xp.astype(constraint.full(n, m), xp.float64)
@@ -126,8 +128,8 @@ def reservoirs(batch: Batch, constraint: Constraint, mass: Sequence[Any] | None 
     return Reservoirs(left, right, target, 1 / links, valid)
 
 
-def first_status(batch: Batch, constraint: Constraint, valid: Array) -> Array:
+def first_status(batch: Batch, constraint: Constraint, valid: Array | None) -> Array:
     """The status of problems before they are solved: some are of sizes that a constraint does not admit, or invalid."""
     xp = batch.xp
     admitted = xp.where(constraint.admits(*batch.spans), int(Status.OK), int(Status.INFEASIBLE))
-    return xp.where(valid, admitted, int(Status.INVALID))
+    return admitted if valid is None else xp.where(valid, admitted, int(Status.INVALID))

@@ -61,15 +61,15 @@ def by_hand(folder: Path, pair: Pair) -> tuple[torch.Tensor, torch.Tensor]:
     return left, right
 
 
-def close(found: Sequence[np.ndarray | torch.Tensor], expected: Sequence[np.ndarray | torch.Tensor]) -> None:
-    for ours, theirs in zip(found, expected, strict=True):
+def close(vectors: Sequence[np.ndarray | torch.Tensor], expected: Sequence[np.ndarray | torch.Tensor]) -> None:
+    for ours, theirs in zip(vectors, expected, strict=True):
         torch.testing.assert_close(torch.as_tensor(ours), torch.as_tensor(theirs), rtol=0, atol=1e-5)
 
 
 @pytest.fixture(scope="module", params=["minilm", "roberta"])
 def folder(request: pytest.FixtureRequest) -> Path:
-    found: Path = request.getfixturevalue(request.param)
-    return found
+    path: Path = request.getfixturevalue(request.param)
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +84,8 @@ def small(roberta: Path) -> InContext:
 
 def test_pairs_are_read_as_transformers_reads_them(together: InContext, folder: Path) -> None:
     pairs = [of_words(*pair) for pair in SHORT]
-    for pair, found in zip(pairs, together.pair_states(pairs), strict=True):
-        close(found, by_hand(folder, pair))
+    for pair, vectors in zip(pairs, together.pair_states(pairs), strict=True):
+        close(vectors, by_hand(folder, pair))
     sentences = joined(["the cat sat", "on the mat"]), joined(["it is cold", "today", "very"])
     close(together.encode_pairs([sentences])[0], by_hand(folder, sentences))
 
@@ -102,8 +102,8 @@ def test_order_and_neighbours_change_nothing(together: InContext) -> None:
     pairs = [of_words(*pair) for pair in (*SHORT, (MIDDLE, "a dog"), SHORT[0][::-1], SHORT[0])]
     alone = [together.encode_pairs([pair])[0] for pair in pairs]
     for order in ([0, 1, 2, 3, 4, 5], [5, 3, 4, 1, 0, 2]):
-        for number, found in zip(order, together.encode_pairs([pairs[number] for number in order]), strict=True):
-            close(found, alone[number])
+        for number, sides in zip(order, together.encode_pairs([pairs[number] for number in order]), strict=True):
+            close(sides, alone[number])
     other_side, other_text = alone[4][1], together.encode_pairs([of_words(SHORT[0][0], "a cold mat")])[0][0]
     for vectors in (other_side, other_text):  # these do change it
         assert np.linalg.norm(vectors - alone[0][0], axis=1).min() > 1e-3
@@ -112,14 +112,14 @@ def test_order_and_neighbours_change_nothing(together: InContext) -> None:
 def by_windows(encoder: InContext, pair: Pair) -> tuple[torch.Tensor, torch.Tensor]:
     """Every part of one text with every part of the other, a sub-word the mean over what it was read with."""
     tokenizer, model = encoder.network.tokenizer, encoder.model
-    found = [
+    tokenized = [
         tokenizer(text.text, add_special_tokens=False, return_offsets_mapping=True, verbose=False) for text in pair
     ]
-    ids: list[list[int]] = [tokens["input_ids"] for tokens in found]
+    ids: list[list[int]] = [tokens["input_ids"] for tokens in tokenized]
     start, middle, end = tokenizer.bos_token_id, [tokenizer.eos_token_id] * 2, tokenizer.eos_token_id
     room = encoder.network.room - 4
     parts = cuts(len(ids[0]), len(ids[1]), room)
-    sums = [torch.zeros(len(some), encoder.size) for some in ids]
+    sums = [torch.zeros(len(tokens), encoder.size) for tokens in ids]
     for i, j in product(*parts):
         window = [start, *ids[0][i.start : i.stop], *middle, *ids[1][j.start : j.stop], end]
         assert len(window) <= encoder.network.room
@@ -127,7 +127,8 @@ def by_windows(encoder: InContext, pair: Pair) -> tuple[torch.Tensor, torch.Tens
         sums[0][i.start : i.stop] += states[1 : 1 + len(i)] / len(parts[1])
         sums[1][j.start : j.stop] += states[3 + len(i) : 3 + len(i) + len(j)] / len(parts[0])
     left, right = (
-        pooled(some, tokens["offset_mapping"], text.spans) for some, tokens, text in zip(sums, found, pair, strict=True)
+        pooled(states, tokens["offset_mapping"], text.spans)
+        for states, tokens, text in zip(sums, tokenized, pair, strict=True)
     )
     return left, right
 
@@ -137,18 +138,18 @@ def by_windows(encoder: InContext, pair: Pair) -> tuple[torch.Tensor, torch.Tens
 )
 def test_long_texts_are_the_mean_over_windows(left: str, right: str, small: InContext) -> None:
     pair = of_words(left, right)
-    found = small.encode_pairs([pair])[0]
-    assert [len(side) for side in found] == [len(text) for text in pair]
-    assert all(np.isfinite(side).all() for side in found)
+    vectors = small.encode_pairs([pair])[0]
+    assert [len(side) for side in vectors] == [len(text) for text in pair]
+    assert all(np.isfinite(side).all() for side in vectors)
     with torch.no_grad():
-        close(found, by_windows(small, pair))
+        close(vectors, by_windows(small, pair))
 
 
 @given(left=st.integers(0, 400), right=st.integers(0, 400), room=st.integers(2, 120))
 def test_any_two_parts_fit_together_and_cover_their_texts(left: int, right: int, room: int) -> None:
     parts = cuts(left, right, room)
-    for some, length in zip(parts, (left, right), strict=True):
-        assert [token for part in some for token in part] == list(range(length))
+    for own_parts, length in zip(parts, (left, right), strict=True):
+        assert [token for part in own_parts for token in part] == list(range(length))
     assert all(len(i) + len(j) <= room for i, j in product(*parts))
     if left + right <= room:
         assert list(map(len, parts)) == [1, 1]
@@ -157,12 +158,12 @@ def test_any_two_parts_fit_together_and_cover_their_texts(left: int, right: int,
 def test_empty_texts_have_no_vectors_and_spoil_no_others(together: InContext, folder: Path) -> None:
     empty, blank = document("", words), document(" \n", words)
     text = document("the cat sat", words)
-    found = together.encode_pairs([(empty, text), (text, empty), (empty, empty), (text, text), (blank, text)])
-    lengths = [tuple(map(len, pair)) for pair in found]
+    vectors = together.encode_pairs([(empty, text), (text, empty), (empty, empty), (text, text), (blank, text)])
+    lengths = [tuple(map(len, pair)) for pair in vectors]
     assert lengths == [(0, 3), (3, 0), (0, 0), (3, 3), (0, 3)]
-    assert all(side.shape[1] == together.size for pair in found for side in pair)
-    close(found[3], by_hand(folder, (text, text)))
-    close(found[0], by_hand(folder, (empty, text)))
+    assert all(side.shape[1] == together.size for pair in vectors for side in pair)
+    close(vectors[3], by_hand(folder, (text, text)))
+    close(vectors[0], by_hand(folder, (empty, text)))
     assert together.pair_states([]) == []
 
 
@@ -228,7 +229,7 @@ def test_a_pair_that_cannot_be_aligned_spoils_no_other(small: InContext) -> None
     bad, first, short, second = aligner.outcomes([("\ud800", "a"), PAIRS[0], ("a", "b"), PAIRS[1]], wm.Exactly(2))
     assert "surrogate" in str(bad)
     assert "Exactly(k=2) needs" in str(short)
-    for found, expected in zip((first, second), alone, strict=True):
-        assert isinstance(found, Alignment)
-        assert [link.at for link in found.links] == [link.at for link in expected.links]
-        assert found.score == pytest.approx(expected.score, abs=1e-5)
+    for alignment, expected in zip((first, second), alone, strict=True):
+        assert isinstance(alignment, Alignment)
+        assert [link.at for link in alignment.links] == [link.at for link in expected.links]
+        assert alignment.score == pytest.approx(expected.score, abs=1e-5)

@@ -45,9 +45,9 @@ class Reading:
 
 def reading(encoder: Any) -> Reading:
     """Puts a model that counts in the place of an encoder's own."""
-    found = Reading(encoder.network.model)
-    encoder.network = replace(encoder.network, model=found)
-    return found
+    counting = Reading(encoder.network.model)
+    encoder.network = replace(encoder.network, model=counting)
+    return counting
 
 
 def special(encoder: Any) -> int:

@@ -137,8 +137,8 @@ def test_settings_that_choose_code_or_files_change_nothing(
 ) -> None:
     expected = kind(folder, device="cpu").encode([TEXT.text], [TEXT.spans])[0]
     change(folder, name, **settings)
-    found = kind(folder, device="cpu").encode([TEXT.text], [TEXT.spans])[0]
-    assert np.array_equal(found, expected)
+    vectors = kind(folder, device="cpu").encode([TEXT.text], [TEXT.spans])[0]
+    assert np.array_equal(vectors, expected)
 
 
 @pytest.mark.parametrize(
@@ -225,10 +225,10 @@ def test_links_of_the_hubs_cache_are_followed(folder: Path, tmp_path: Path) -> N
         (snapshot / name).symlink_to(blobs / str(number))
     shutil.copyfile(folder / "model.safetensors", blobs / "weights")
     (snapshot / "model.safetensors").symlink_to(blobs / "weights")
-    found, expected = (
-        SentenceEncoder(some, device="cpu").encode([TEXT.text], [TEXT.spans]) for some in (snapshot, folder)
+    vectors, expected = (
+        SentenceEncoder(source, device="cpu").encode([TEXT.text], [TEXT.spans]) for source in (snapshot, folder)
     )
-    assert np.array_equal(found[0], expected[0])
+    assert np.array_equal(vectors[0], expected[0])
     (snapshot / "vocab.txt").symlink_to(folder.parent / "outside" / "1_Pooling" / "config.json")
     with pytest.raises(ValueError, match="leads out of"):
         SentenceEncoder(snapshot, device="cpu")

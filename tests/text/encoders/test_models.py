@@ -145,7 +145,7 @@ def test_a_model_that_changed_on_disk_is_loaded_anew(roberta: Path, tmp_path: Pa
     tensors = load_file(folder / "model.safetensors")
     save_file({name: tensor + 1 for name, tensor in tensors.items()}, folder / "model.safetensors")
     after = load(folder, "cpu")
-    assert not torch.equal(*(some.model.embeddings.word_embeddings.weight for some in (before, after)))
+    assert not torch.equal(*(network.model.embeddings.word_embeddings.weight for network in (before, after)))
 
 
 @pytest.mark.parametrize("prefix", ["", "roberta."])
@@ -154,8 +154,8 @@ def test_weights_of_a_model_with_a_head_are_found(prefix: str, roberta: Path, tm
     shutil.copytree(roberta, folder)
     tensors = load_file(folder / "model.safetensors")
     save_file({f"{prefix}{name}": tensor for name, tensor in tensors.items()}, folder / "model.safetensors")
-    found, expected = (load(some, "cpu").model.state_dict() for some in (folder, roberta))
-    assert all(torch.equal(found[name], expected[name]) for name in expected)
+    loaded, expected = (load(source, "cpu").model.state_dict() for source in (folder, roberta))
+    assert all(torch.equal(loaded[name], expected[name]) for name in expected)
 
 
 def test_what_is_written_names_no_place_on_this_machine(roberta: Path, tmp_path: Path) -> None:
@@ -184,6 +184,6 @@ def test_models_that_count_places_from_after_padding_take_long_texts(roberta: Pa
     network = load(tmp_path)
     assert network.room == 38
     text = "the cat sat on the mat " * 40
-    found = WordEncoder(tmp_path).encode([text], [words(text)])[0]
-    assert len(found) == 240
-    assert np.isfinite(found).all()
+    vectors = WordEncoder(tmp_path).encode([text], [words(text)])[0]
+    assert len(vectors) == 240
+    assert np.isfinite(vectors).all()

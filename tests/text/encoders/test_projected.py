@@ -30,8 +30,8 @@ class Counted:
     def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
         self.asked += texts
         return [
-            np.array([[start, end, len(text)] for start, end in some], dtype=np.float32).reshape(-1, 3)
-            for text, some in zip(texts, spans, strict=True)
+            np.array([[start, end, len(text)] for start, end in own], dtype=np.float32).reshape(-1, 3)
+            for text, own in zip(texts, spans, strict=True)
         ]
 
 
@@ -47,10 +47,10 @@ class Counted:
 def test_what_is_known_is_what_would_be_encoded(asked: list[list[tuple[str, str]]]) -> None:
     encoder = Projected(Counted(), 3)
     for batch in asked:
-        some = [document(text, SPLITTERS[split]) for text, split in batch]
-        arguments = [one.text for one in some], [one.spans for one in some]
-        found, expected = encoder.encode(*arguments), Counted().encode(*arguments)
-        assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+        texts = [document(text, SPLITTERS[split]) for text, split in batch]
+        arguments = [text.text for text in texts], [text.spans for text in texts]
+        vectors, expected = encoder.encode(*arguments), Counted().encode(*arguments)
+        assert all(np.array_equal(ours, theirs) for ours, theirs in zip(vectors, expected, strict=True))
 
 
 def test_a_text_is_encoded_once_for_each_way_of_splitting_it() -> None:
@@ -72,9 +72,9 @@ def test_a_map_that_is_not_learned_stays_the_identity(learned: bool) -> None:
     model = wm.Classifier(wm.Aligner("line", encoder), rule, ["no", "yes"], hidden=8)
     before = {name: weight.clone() for name, weight in model.head.named_parameters()}
 
-    def loss(some: Sequence[Planted]) -> torch.Tensor:
-        logits, _ = model.logits([(task.left, task.similar) for task in some])
-        gold = torch.tensor([int(task.agree) for task in some])
+    def loss(batch: Sequence[Planted]) -> torch.Tensor:
+        logits, _ = model.logits([(task.left, task.similar) for task in batch])
+        gold = torch.tensor([int(task.agree) for task in batch])
         return torch.nn.functional.cross_entropy(logits, gold, reduction="none")
 
     task = PlantedTask(model, loss, lambda: -loss(tasks[16:]).mean().item())
@@ -82,5 +82,5 @@ def test_a_map_that_is_not_learned_stays_the_identity(learned: bool) -> None:
     assert torch.equal(encoder.map.weight, torch.eye(SIZE)) is not learned
     assert all(not torch.equal(weight, before[name]) for name, weight in model.head.named_parameters())
     pieces = tasks[0].left
-    found = encoder.encode([pieces.text], [pieces.spans])[0]
-    assert np.array_equal(found, np.stack([vectors.vectors[piece] for piece in pieces.pieces])) is not learned
+    mapped = encoder.encode([pieces.text], [pieces.spans])[0]
+    assert np.array_equal(mapped, np.stack([vectors.vectors[piece] for piece in pieces.pieces])) is not learned

@@ -30,9 +30,9 @@ def inputs(batch: int, steps: int, hidden: int, dtype: torch.dtype, apart: bool)
 def test_states_and_gradients_are_the_loops(batch: int, steps: int, hidden: int, apart: bool) -> None:
     given = inputs(batch, steps, hidden, torch.float64, apart)
     weights = torch.randn(batch, steps, hidden, generator=torch.Generator().manual_seed(1)).double().to(DEVICE)
-    found, expected = by_kernel(*given), step_by_step(*given)
-    torch.testing.assert_close(found, expected)
-    here = torch.autograd.grad((found * weights).sum(), given)
+    states, expected = by_kernel(*given), step_by_step(*given)
+    torch.testing.assert_close(states, expected)
+    here = torch.autograd.grad((states * weights).sum(), given)
     there = torch.autograd.grad((expected * weights).sum(), given)
     for left, right in zip(here, there, strict=True):
         torch.testing.assert_close(left, right)
@@ -40,24 +40,24 @@ def test_states_and_gradients_are_the_loops(batch: int, steps: int, hidden: int,
 
 def test_single_precision_is_close() -> None:
     given = inputs(2, 6, 5, torch.float32, apart=False)
-    found, expected = by_kernel(*given), step_by_step(*given)
-    assert found.dtype == torch.float32
-    torch.testing.assert_close(found, expected)
+    states, expected = by_kernel(*given), step_by_step(*given)
+    assert states.dtype == torch.float32
+    torch.testing.assert_close(states, expected)
 
 
 def test_half_precision_keeps_its_state_in_single() -> None:
     given = inputs(1, 4, 5, torch.bfloat16, apart=False)
-    found = by_kernel(*given)
-    assert found.dtype == torch.bfloat16
-    torch.testing.assert_close(found.float(), step_by_step(*(part.float() for part in given)), atol=0.02, rtol=0.02)
-    assert all(part.dtype == torch.bfloat16 for part in torch.autograd.grad(found.float().sum(), given))
+    states = by_kernel(*given)
+    assert states.dtype == torch.bfloat16
+    torch.testing.assert_close(states.float(), step_by_step(*(part.float() for part in given)), atol=0.02, rtol=0.02)
+    assert all(part.dtype == torch.bfloat16 for part in torch.autograd.grad(states.float().sum(), given))
 
 
 def test_an_empty_batch_has_empty_states() -> None:
     given = inputs(0, 4, 5, torch.float32, apart=False)
-    found = by_kernel(*given)
-    assert found.shape == (0, 4, 5)
-    assert torch.autograd.grad(found.sum(), given)[4].shape == (10,)
+    states = by_kernel(*given)
+    assert states.shape == (0, 4, 5)
+    assert torch.autograd.grad(states.sum(), given)[4].shape == (10,)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="on a CPU the layer is the loop itself")

@@ -90,9 +90,9 @@ def test_context_reaches_a_word_from_both_sides() -> None:
 
 
 def test_unknown_words_are_defined() -> None:
-    found = VECTORS.of(["CAT", "cat", "dog", "Dog", "zebra"])
-    assert np.array_equal(found[0], found[1])
-    assert found.any(axis=1).tolist() == [True, True, False, True, False]
+    vectors = VECTORS.of(["CAT", "cat", "dog", "Dog", "zebra"])
+    assert np.array_equal(vectors[0], vectors[1])
+    assert vectors.any(axis=1).tolist() == [True, True, False, True, False]
 
 
 def test_the_seed_decides_and_leaves_other_randomness_alone() -> None:
@@ -138,8 +138,8 @@ def test_one_long_text_does_not_make_the_others_long() -> None:
     encoder.sru.register_forward_pre_hook(lambda _, given: shapes.append(tuple(given[0].shape[:2])))
     pieces = ["cat mat " * 40] * 300 + ["cat " * 3000]
     text = joined(pieces)
-    found = encoder.encode([text.text], [text.spans])[0]
-    torch.testing.assert_close(found[-1:], encoder.encode([pieces[-1]], [[Span(0, len(pieces[-1]))]])[0])
+    vectors = encoder.encode([text.text], [text.spans])[0]
+    torch.testing.assert_close(vectors[-1:], encoder.encode([pieces[-1]], [[Span(0, len(pieces[-1]))]])[0])
     assert sum(texts for texts, _ in shapes) == 302
     assert all(
         texts == 1 or texts * steps <= MAX_SEQUENCES_PER_BATCH["cpu"] * MAX_WORDS_PER_SEQUENCE

@@ -152,7 +152,7 @@ def test_dense_layers_are_those_of_the_formula(
 ) -> None:
     folder = layered((activation, 32, 12, True), (nn.Identity(), 12, 5, False), unit=unit)
     encoder = SentenceEncoder(folder, device="cpu")
-    found, first, second = (
+    ours, first, second = (
         vectors(encoder, PIECES_OF_ROBERTA),
         *(load_file(folder / place / "model.safetensors") for place in ("2_Dense", "3_Dense")),
     )
@@ -163,8 +163,8 @@ def test_dense_layers_are_those_of_the_formula(
     hidden = (activation or nn.Tanh())(pooled_tokens @ first["linear.weight"].T + first["linear.bias"])
     expected = hidden @ second["linear.weight"].T
     expected = expected / expected.norm(dim=1, keepdim=True) if unit else expected
-    torch.testing.assert_close(found, expected)
-    assert encoder.size == found.shape[1] == 5
+    torch.testing.assert_close(ours, expected)
+    assert encoder.size == ours.shape[1] == 5
     assert encoder.encode(["", "x"], [[], []])[0].shape == (0, 5)
 
 

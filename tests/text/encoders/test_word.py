@@ -30,8 +30,8 @@ def test_words_are_the_mean_of_their_sub_words(minilm: Path, roberta: Path) -> N
     text = "Unbelievably, the cat's antidisestablishmentarianism ran; it is 3.14 today!"
     for folder, layer in ((minilm, 3), (minilm, 6), (roberta, 1)):
         encoder = WordEncoder(folder, layer=layer, device="cpu")
-        found = torch.from_numpy(encoder.encode([text], [words(text)])[0])
-        torch.testing.assert_close(found, by_hand(folder, text, layer))
+        vectors = torch.from_numpy(encoder.encode([text], [words(text)])[0])
+        torch.testing.assert_close(vectors, by_hand(folder, text, layer))
 
 
 def test_the_middle_layer_is_the_default(minilm: Path, roberta: Path) -> None:
@@ -45,34 +45,34 @@ def test_neighbours_change_a_vector_by_rounding_alone(roberta: Path) -> None:
     encoder = WordEncoder(roberta, device="cpu")
     texts = ["the cat sat", "it is very cold today and the dog ran away", "a", ""]
     together = encoder.encode(texts, [words(text) for text in texts])
-    for text, found in zip(texts, together, strict=True):
-        torch.testing.assert_close(found, encoder.encode([text], [words(text)])[0], rtol=0, atol=2e-6)
-        assert found.shape == (len(words(text)), 32)
+    for text, vectors in zip(texts, together, strict=True):
+        torch.testing.assert_close(vectors, encoder.encode([text], [words(text)])[0], rtol=0, atol=2e-6)
+        assert vectors.shape == (len(words(text)), 32)
 
 
 def test_long_texts_are_read_to_the_end(roberta: Path) -> None:
     encoder = WordEncoder(roberta, device="cpu")
     long = "the cat sat on the mat and it is very cold today " * 30  # more than ten windows
-    found = torch.from_numpy(encoder.encode([long], [words(long)])[0])
-    assert len(found) == 360
-    assert (found.norm(dim=1) > 0).all()
-    torch.testing.assert_close(found[:12], by_hand(roberta, long, 1)[:12])
-    assert not torch.allclose(found[-12:], found[-24:-12])  # the same words at other places of a window
+    vectors = torch.from_numpy(encoder.encode([long], [words(long)])[0])
+    assert len(vectors) == 360
+    assert (vectors.norm(dim=1) > 0).all()
+    torch.testing.assert_close(vectors[:12], by_hand(roberta, long, 1)[:12])
+    assert not torch.allclose(vectors[-12:], vectors[-24:-12])  # the same words at other places of a window
 
 
 def test_a_span_that_the_tokenizer_drops_is_zero(minilm: Path) -> None:
     encoder = WordEncoder(minilm, device="cpu")
     text = "a \ufffd b"
-    found = torch.from_numpy(encoder.encode([text], [[Span(0, 1), Span(2, 3), Span(4, 5)]])[0])
-    assert found[1].norm() == 0
-    assert (found[[0, 2]].norm(dim=1) > 0).all()
+    vectors = torch.from_numpy(encoder.encode([text], [[Span(0, 1), Span(2, 3), Span(4, 5)]])[0])
+    assert vectors[1].norm() == 0
+    assert (vectors[[0, 2]].norm(dim=1) > 0).all()
 
 
 @given(length=st.integers(0, 400), size=st.integers(2, 60))
 def test_windows_cover_every_token_once_far_from_their_edges(length: int, size: int) -> None:
-    found = overlapping(length, size)
-    assert [token for _, first, last in found for token in range(first, last)] == list(range(length))
-    for start, first, last in found:
+    windows = overlapping(length, size)
+    assert [token for _, first, last in windows for token in range(first, last)] == list(range(length))
+    for start, first, last in windows:
         assert 0 <= start <= first <= last <= start + size
         for token in range(first, last):
             left = size if start == 0 else token - start

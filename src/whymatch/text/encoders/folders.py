@@ -1,6 +1,7 @@
 """Reads the folder of a Hugging Face model as data: it runs no code, opens no pickle and follows no link out of it."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,27 +20,16 @@ _TOKENIZER_SETTINGS = "tokenizer_config.json", "special_tokens_map.json"
 _TOKENIZER_DATA = "tokenizer.json", "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt"
 """The files of a tokenizer with fixed names; vocabularies of SentencePiece are `*.model`."""
 
-_CHOOSE_CODE = frozenset(
-    [
-        "auto_map",
-        "_attn_implementation",
-        "_attn_implementation_internal",
-        "attn_implementation",
-        "_experts_implementation",
-        "experts_implementation",
-        "kernel_config",
-        "use_kernels",
-        "fusion_config",
-        "distributed_config",
-        "transformers_weights",
-        "dtype",
-        "torch_dtype",
-    ]
+_CHOOSES_CODE = re.compile(
+    r"auto_map|.*_implementation.*|(kernel|fusion|distributed)_config|use_kernels|transformers_weights|(torch_)?dtype",
+    re.DOTALL,
 )
 """Settings of config.json that choose code or files, some of them on the hub. They are left out: the model is built by
 the code of transformers, with weights in single precision from model.safetensors."""
-_TOKENIZERS_CHOOSE_CODE = frozenset({"auto_map", "init_inputs", "name_or_path", "chat_template", "vocab", "merges"})
-"""Settings of a tokenizer that choose code or files, left out like all whose names end in `_file` or `_files`."""
+_TOKENIZER_CHOOSES_CODE = re.compile(
+    r"auto_map|init_inputs|name_or_path|chat_template|vocab|merges|.*_files?", re.DOTALL
+)
+"""Settings of a tokenizer that choose code or files, which are left out too."""
 _QUANTISED = "quantization_config", "compression_config"
 
 
@@ -110,7 +100,7 @@ def _without_code(values: Any) -> Any:
         raise ValueError(
             f"its weights are quantised ({quantised}), which is not read. Use the weights in full precision."
         )
-    return {key: _without_code(value) for key, value in values.items() if key not in _CHOOSE_CODE}
+    return {key: _without_code(value) for key, value in values.items() if not _CHOOSES_CODE.fullmatch(key)}
 
 
 def _weight_files(folder: Path) -> list[str]:
@@ -179,10 +169,8 @@ def staged(folder: Path) -> Iterator[Path]:
                 continue
             settings = read_object(folder, name)
             _check_tokenizer_class(settings.get("tokenizer_class"))
-            for key in [*settings]:
-                if key in _TOKENIZERS_CHOOSE_CODE or key.endswith(("_file", "_files")):
-                    del settings[key]
-            (stage / name).write_text(json.dumps(settings), encoding="utf-8")
+            kept = {key: value for key, value in settings.items() if not _TOKENIZER_CHOOSES_CODE.fullmatch(key)}
+            (stage / name).write_text(json.dumps(kept), encoding="utf-8")
         yield stage
 
 

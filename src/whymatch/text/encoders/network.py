@@ -17,7 +17,7 @@ from whymatch.text.encoders.folders import member, model_files, read_weights, st
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
-    from transformers import PreTrainedConfig, PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerFast
 
 MAX_TOKENS_PER_BATCH = {"cpu": 2**10, "cuda": 2**16}  # padding included
 
@@ -186,10 +186,15 @@ def load_own(folder: Path, device: str | None = None) -> Network:
         ValueError: if the folder does not hold an encoder of texts that transformers knows, with its weights in
             safetensors and a fast tokenizer.
     """
+    from transformers import AutoTokenizer
+
     try:
         with quietly(), staged(folder) as stage:
             model, missing = _build(folder, stage)
-            tokenizer = _read_tokenizer(stage, model.config)
+            tokenizer: Any = AutoTokenizer.from_pretrained(
+                stage, config=model.config, local_files_only=True, trust_remote_code=False
+            )
+        model.config.name_or_path = tokenizer.name_or_path = ""
         model = model.get_encoder() if model.config.is_encoder_decoder else model
         model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
     except Exception as error:  # a damaged model can raise anything
@@ -222,16 +227,7 @@ def _build(folder: Path, stage: Path) -> tuple[Any, list[str]]:
     model, report = kind.from_pretrained(  # no folder is given: it cannot look for other files than ours
         None, config=config, state_dict=read_weights(folder), dtype=torch.float32, output_loading_info=True
     )
-    model.config.name_or_path = ""
     return model, sorted(report["missing_keys"])
-
-
-def _read_tokenizer(stage: Path, config: "PreTrainedConfig") -> Any:
-    from transformers import AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(stage, config=config, local_files_only=True, trust_remote_code=False)
-    tokenizer.name_or_path = ""
-    return tokenizer
 
 
 def _positions(model: Any) -> int:
