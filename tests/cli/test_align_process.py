@@ -148,9 +148,8 @@ def test_a_closed_input_is_refused(
 
 def test_a_person_sees_a_bar_and_the_answers_go_where_they_are_sent(words: list[str], tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.jsonl"
-    pairs.write_bytes(
-        b"\n".join([GOOD] * 3 + [b"{"] + [GOOD] * PAIRS_PER_BATCH)
-    )  # two chunks, the first while the bar moves
+    lines = [GOOD] * 3 + [b"{"] + [GOOD] * PAIRS_PER_BATCH  # two batches, the first while the bar moves
+    pairs.write_bytes(b"\n".join(lines))
     ran = at_a_terminal([*COMMAND, "--pairs", str(pairs), *words])
     assert ran.status == 2
     assert [strict(line)["line"] for line in ran.out.splitlines()] == [1, 2, 3, *range(5, 5 + PAIRS_PER_BATCH)]

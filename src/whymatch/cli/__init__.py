@@ -1,4 +1,4 @@
-"""The command line: one file a verb; a verb calls the library and prints."""
+"""The command line: one file per verb, which calls the library and prints; `console.py` is what they share."""
 
 import argparse
 import sys
@@ -7,12 +7,12 @@ from errno import ENOSPC
 
 from whymatch import __doc__ as question
 from whymatch import __version__
-from whymatch.cli import align, data, duplicates, evaluate, index, score, search, serve, study, train
+from whymatch.cli import align, data, evaluate, index, score, search, serve, study, train
 from whymatch.cli.console import complain, discard_output
 
-VERBS = (align, index, search, duplicates, serve, score, data, train, evaluate, study)
-EXTRAS = ("lancedb", "ray", "fastapi", "uvicorn", "prometheus_client", "torch", "transformers")
-"""Packages of extras, which may be missing."""
+_VERBS = (align, index, search, serve, score, data, train, evaluate, study)
+_EXTRAS = ("lancedb", "ray", "fastapi", "uvicorn", "prometheus_client", "torch", "transformers")
+"""Modules of extras, which may be missing."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="whymatch", description=question)
     parser.add_argument("--version", action="version", version=f"whymatch {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for verb in VERBS:
+    for verb in _VERBS:
         verb.add_to(verbs)
     settings = parser.parse_args(arguments)
     try:
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(error)
         return 2
     except ModuleNotFoundError as error:
-        if error.name not in EXTRAS:
+        if error.name not in _EXTRAS:
             raise
         advised = "pip install" in str(error)
         complain(error if advised else f"This needs {error.name}: pip install 'whymatch[train]'.")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
 
 from whymatch.cli.console import complain, is_watched, progress_bar, read_text, standard_input
 from whymatch.reading import MEGABYTE, json_lines, opened
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from whymatch.matching.aligner import Aligner
     from whymatch.transport.constraints import Constraint
 
-PAIRS_PER_BATCH = 64  # that are encoded and solved together
+PAIRS_PER_BATCH = 64  # encoded and solved at a time
+Text: TypeAlias = str | list[str]
+_Row = TypeVar("_Row")
 
 
 def add_to(verbs: Any) -> None:
@@ -26,26 +28,18 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("left", nargs="?", metavar="LEFT", help="a file, - for standard input, or a text with --text")
     parser.add_argument("right", nargs="?", metavar="RIGHT", help="the same for the other text")
     parser.add_argument("--text", action="store_true", help="LEFT and RIGHT are texts, not files")
-    parser.add_argument(
-        "--pairs",
-        metavar="FILE",
-        help='many pairs: JSON lines with "left" and "right", - for standard input; JSON lines out',
-    )
-    parser.add_argument(
-        "--constraint",
-        metavar="C",
-        help="exactly:2, up-to:1, one-to:2 or balanced (default: up-to:1, calibrated threshold)",
-    )
+    pairs = 'many pairs: JSON lines with "left" and "right", - for standard input; JSON lines out'
+    parser.add_argument("--pairs", metavar="FILE", help=pairs)
+    constraints = "exactly:2, up-to:1, one-to:2 or balanced (default: up-to:1, calibrated threshold)"
+    parser.add_argument("--constraint", metavar="C", help=constraints)
     parser.add_argument("--below", type=float, metavar="X", help="with up-to: link only pairs that cost less than X")
     parser.add_argument("--clip", action="store_true", help="with --pairs: make k smaller where a text is short")
     parser.add_argument("--spans", default="sentence", help="sentence (default), word, paragraph, line, text or punkt")
-    parser.add_argument(
-        "--encoder", metavar="MODEL", help="a model's folder or name, or word vectors (default: MiniLM)"
-    )
+    models = "a model's folder or name, or word vectors (default: MiniLM)"
+    parser.add_argument("--encoder", metavar="MODEL", help=models)
     parser.add_argument("--layer", type=int, help="with --spans word: the layer of the model (default: the middle)")
-    parser.add_argument(
-        "--cost", metavar="NAME", help="cosine (default), calibrated (default for words), dot, euclidean"
-    )
+    costs = "cosine (default), calibrated (default for words), dot, euclidean"
+    parser.add_argument("--cost", metavar="NAME", help=costs)
     parser.add_argument("--html", type=Path, metavar="F", help="write the picture as a web page")
     parser.add_argument("--figure", type=Path, metavar="F", help="write the picture as .svg, .pdf or .png")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
@@ -67,9 +61,9 @@ def run(settings: argparse.Namespace) -> int:
     if settings.clip and settings.pairs is None:
         raise ValueError("--clip goes with --pairs. For two texts, use a smaller k.")
     if settings.pairs is not None:
-        return run_many(settings)
-    left, right = texts(settings)
-    aligner, constraint = build(settings)
+        return _run_many(settings)
+    left, right = _read_texts(settings)
+    aligner, constraint = _build(settings)
     why = aligner.align(left, right, constraint)
     if settings.html:
         why.to_html(settings.html)
@@ -86,22 +80,22 @@ def run(settings: argparse.Namespace) -> int:
     return 0
 
 
-def texts(settings: argparse.Namespace) -> tuple[str, str]:
+def _read_texts(settings: argparse.Namespace) -> list[str]:
     """The two texts, read before anything slow happens."""
     if settings.left == settings.right == "-" and not settings.text:
         raise ValueError("Standard input can be one of the two texts, not both.")
-    pair = []
-    for name, source in (("LEFT", settings.left), ("RIGHT", settings.right)):
-        text = source if settings.text else read_text(source, max_mb=settings.max_mb, encoding=settings.encoding)
+    texts = [settings.left, settings.right]
+    if not settings.text:
+        texts = [read_text(source, max_mb=settings.max_mb, encoding=settings.encoding) for source in texts]
+    for name, text in zip(("LEFT", "RIGHT"), texts, strict=True):
         if is_blank(text):
             raise ValueError(f"{name} is empty: there is nothing to align.")
-        pair.append(text)
-    return pair[0], pair[1]
+    return texts
 
 
-def build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
-    """The aligner and the constraint that the settings describe; the constraint is read first, since it is quick."""
-    constraint = parse(settings.constraint, settings.below)
+def _build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
+    """The aligner and the constraint that the settings describe; what is quick to check is checked first."""
+    constraint = chosen_constraint(settings)
     from whymatch.cost import named_cost
     from whymatch.text.spans import splitter
 
@@ -112,32 +106,32 @@ def build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
     from whymatch.matching.aligner import Aligner, encoder_for
 
     encoder = encoder_for(settings.spans, settings.encoder, layer=settings.layer, download=settings.download)
-    aligner = Aligner(settings.spans, encoder, cost, below=settings.below, limit=settings.limit)
-    return aligner, constraint
+    return Aligner(settings.spans, encoder, cost, below=settings.below, limit=settings.limit), constraint
 
 
-def parse(constraint: str | None, below: float | None) -> "Constraint | None":
-    """The constraint that a word such as exactly:2 names; up-to has no threshold unless one is given."""
+def chosen_constraint(settings: argparse.Namespace) -> "Constraint | None":
+    """What --constraint and --below name; None if neither is given. The threshold of up-to may be left open."""
     from whymatch.transport.constraints import UpTo, parse_constraint
 
-    if constraint is None:
+    text, below = settings.constraint, settings.below
+    if text is None:
         return None if below is None else UpTo(1, below=below)
-    if below is not None and not parse_constraint(constraint).thresholded:
-        raise ValueError(f"--below goes with up-to, which links spans that cost less; got --constraint {constraint}.")
-    return parse_constraint(constraint, below)
+    if below is not None and not parse_constraint(text).thresholded:
+        raise ValueError(f"--below goes with up-to, which links spans that cost less; got --constraint {text}.")
+    return parse_constraint(text, below)
 
 
-def run_many(settings: argparse.Namespace) -> int:
+def _run_many(settings: argparse.Namespace) -> int:
     """JSON lines in, JSON lines out; a bad line is reported with its number, and the others go on."""
     if settings.left or settings.html or settings.figure or settings.text:
         raise ValueError("--pairs takes no LEFT, RIGHT, --text, --html or --figure: it prints JSON lines.")
     bad = 0
     with nullcontext(standard_input()) if settings.pairs == "-" else opened(Path(settings.pairs)) as file:
-        aligner, constraint = build(settings)
-        rows = progress(read_pairs(file, settings), Path(settings.pairs))
+        aligner, constraint = _build(settings)
+        rows = _with_progress(_read_pairs(file, settings), Path(settings.pairs))
         while batch := list(islice(rows, PAIRS_PER_BATCH)):
-            good = [row for row in batch if not isinstance(row[1], ValueError)]
-            outcomes = iter(aligner.outcomes([pair for _, pair, _ in good], constraint, clip=settings.clip))
+            pairs = [pair for _, pair, _ in batch if not isinstance(pair, ValueError)]
+            outcomes = iter(aligner.outcomes(pairs, constraint, clip=settings.clip))
             for line, pair, extra in batch:
                 outcome = pair if isinstance(pair, ValueError) else next(outcomes)
                 if isinstance(outcome, ValueError):
@@ -151,7 +145,9 @@ def run_many(settings: argparse.Namespace) -> int:
     return 2 if bad else 0
 
 
-def read_pairs(file: BinaryIO, settings: argparse.Namespace) -> Iterator[tuple[int, Any, dict[str, Any]]]:
+def _read_pairs(
+    file: BinaryIO, settings: argparse.Namespace
+) -> Iterator[tuple[int, tuple[Text, Text] | ValueError, dict[str, Any]]]:
     """The number of each line, its pair of texts or what is wrong with it, and its id if it has one."""
     max_bytes, keys = int(2 * settings.max_mb * MEGABYTE), '"left" and "right"'
     for number, row in json_lines(file, encoding=settings.encoding, max_bytes=max_bytes, keys=keys):
@@ -161,19 +157,21 @@ def read_pairs(file: BinaryIO, settings: argparse.Namespace) -> Iterator[tuple[i
             if not {"left", "right"} <= row.keys():
                 raise ValueError(f"a line is an object with {keys}.")
             for side in ("left", "right"):
-                if not is_text(row[side]):
+                pieces = [row[side]] if isinstance(row[side], str) else row[side]
+                if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
                     raise ValueError(f'"{side}" is a text or a list of texts, got {type(row[side]).__name__}.')
-                if is_blank("".join(row[side])):
+                if is_blank("".join(pieces)):
                     raise ValueError(f'"{side}" is empty.')
             extra = {"id": row["id"]} if "id" in row else {}
-            if not writable(extra):
+            if not _is_writable(extra):
                 raise ValueError('"id" holds what JSON cannot: NaN, infinity or half a surrogate pair.')
             yield number, (row["left"], row["right"]), extra
         except ValueError as error:
             yield number, error, {}
 
 
-def writable(value: object) -> bool:
+def _is_writable(value: object) -> bool:
+    """Whether a value can be written as JSON."""
     try:
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
@@ -181,11 +179,7 @@ def writable(value: object) -> bool:
     return True
 
 
-def is_text(value: object) -> bool:
-    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(piece, str) for piece in value))
-
-
-def progress(rows: Iterator[Any], path: Path) -> Iterator[Any]:
+def _with_progress(rows: Iterator[_Row], path: Path) -> Iterator[_Row]:
     """The rows, with a progress bar if a person is watching and the answers go elsewhere."""
     if sys.stdout.isatty() or not is_watched():
         yield from rows

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from whymatch.cli.console import complain
+from whymatch.cli.console import complain, progress_bar
 
 
 def add_to(verbs: Any) -> None:
@@ -23,7 +23,6 @@ def add_to(verbs: Any) -> None:
 
 def run(settings: argparse.Namespace) -> None:
     """Evaluates and prints; the card in the model's folder says the same."""
-    from whymatch.cli.console import progress_bar
     from whymatch.datasets.folders import read_split
     from whymatch.learning.card import rows, write_card
     from whymatch.learning.evaluate import evaluate

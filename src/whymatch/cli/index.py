@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whymatch.cli.console import complain
+from whymatch.cli.console import complain, progress_bar
 
 if TYPE_CHECKING:
     from whymatch.matching.aligner import Aligner
@@ -62,7 +62,6 @@ def run(settings: argparse.Namespace) -> int:
 
 
 def _build_here(settings: argparse.Namespace, index: "Index", corpus: "CorpusFiles") -> "BuildReport":
-    from whymatch.cli.console import progress_bar
     from whymatch.search.building import build
 
     size = corpus.size
@@ -79,7 +78,6 @@ def _build_here(settings: argparse.Namespace, index: "Index", corpus: "CorpusFil
 
 
 def _build_on_ray(settings: argparse.Namespace, index: "Index", corpus: "CorpusFiles") -> "BuildReport":
-    from whymatch.cli.console import progress_bar
     from whymatch.search.building import build_on_ray
 
     with progress_bar("indexing", None, "speed") as update:

@@ -5,8 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from whymatch.cli.align import parse
-from whymatch.cli.console import complain
+from whymatch.cli.align import chosen_constraint
+from whymatch.cli.console import complain, progress_bar
 from whymatch.cli.index import load_matcher
 
 
@@ -26,13 +26,12 @@ def add_to(verbs: Any) -> None:
 
 def run(settings: argparse.Namespace) -> int:
     """Scores, and returns the exit status: 2 where pairs could not be aligned."""
-    from whymatch.cli.console import progress_bar
     from whymatch.search.encoding import aligner_and_constraint
     from whymatch.search.pairs import PairFiles, score_on_ray
 
     pairs = PairFiles(settings.pairs, settings.left, settings.right)
     pairs.files()  # refused before a model is read
-    constraint = parse(settings.constraint, settings.below)
+    constraint = chosen_constraint(settings)
     made = partial(load_matcher, settings.model, alone=True)
     if constraint is not None and constraint.thresholded and settings.below is None:
         constraint = constraint.resolved(aligner_and_constraint(made())[0].below)

@@ -1,4 +1,4 @@
-"""`whymatch search`: the documents of an index that match a text, and why."""
+"""`whymatch search` and `whymatch duplicates`: documents of an index that match a text or each other, and why."""
 
 import argparse
 import json
@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whymatch.cli.align import parse
-from whymatch.cli.console import complain, read_text
+from whymatch.cli.align import chosen_constraint
+from whymatch.cli.console import complain, progress_bar, read_text
+from whymatch.cli.index import open_index
 from whymatch.files import write_whole
+from whymatch.show.words import number, plain
 
 if TYPE_CHECKING:
     from whymatch.matching.alignment import Link
@@ -18,17 +20,14 @@ _MAX_SHOWN_CHARACTERS = 60  # of a span in a table
 
 
 def add_to(verbs: Any) -> None:
-    """Adds the verb to the command line."""
+    """Adds both verbs to the command line."""
     parser = verbs.add_parser("search", help="which documents of an index match a text, and why")
     parser.add_argument("index", metavar="INDEX", type=Path, help="the folder of an index")
     parser.add_argument("query", nargs="?", metavar="QUERY", help="a text, or - for standard input")
     parser.add_argument("--queries", type=Path, metavar="FILE", help="many: JSON lines, CSV or Parquet, as a corpus")
     parser.add_argument("--top-k", type=int, default=10, metavar="K", help="how many documents (default: 10)")
-    parser.add_argument(
-        "--constraint",
-        metavar="C",
-        help="exactly:2, up-to:1, one-to:2 or balanced (default: the model's, or exactly:2)",
-    )
+    constraints = "exactly:2, up-to:1, one-to:2 or balanced (default: the model's, or exactly:2)"
+    parser.add_argument("--constraint", metavar="C", help=constraints)
     parser.add_argument("--below", type=float, metavar="X", help="with up-to: link only pairs that cost less than X")
     parser.add_argument("--candidates", type=int, default=100, help="in each of three ways (default: 100)")
     parser.add_argument("--model", type=Path, metavar="RUN", help="the trained ranker that the index was written with")
@@ -36,18 +35,29 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--html", type=Path, metavar="F", help="write the results as a web page")
     parser.add_argument("--trec", type=Path, metavar="F", help="write a TREC run file")
     parser.add_argument("--json", action="store_true", help="print JSON, one line per query, instead of a table")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run_search)
+    _add_duplicates(verbs)
 
 
-def run(settings: argparse.Namespace) -> int:
+def _add_duplicates(verbs: Any) -> None:
+    parser = verbs.add_parser("duplicates", help="the near-duplicate pairs of an index, with their links")
+    parser.add_argument("index", metavar="INDEX", type=Path, help="the folder of an index")
+    parser.add_argument("--below", type=float, default=0.15, metavar="X", help="the most a link costs (default: 0.15)")
+    least = "share of both texts that is in links (default: 0.8)"
+    parser.add_argument("--least", type=float, default=0.8, metavar="S", help=least)
+    parser.add_argument("--neighbours", type=int, default=10, help="documents each is compared with (default: 10)")
+    parser.add_argument("--model", type=Path, metavar="RUN", help="the trained ranker that the index was written with")
+    parser.add_argument("--json", action="store_true", help="print JSON lines with links and offsets")
+    parser.set_defaults(run=run_duplicates)
+
+
+def run_search(settings: argparse.Namespace) -> int:
     """Searches, prints, and returns the exit status: 2 where queries were bad."""
     if (settings.query is None) == (settings.queries is None):
         raise ValueError("Give a QUERY, or many with --queries FILE. See whymatch search --help.")
     if settings.queries is not None and (settings.html or settings.explain):
         raise ValueError("--html and --explain go with one QUERY.")
-    constraint = parse(settings.constraint, settings.below)
-    from whymatch.cli.index import open_index
-
+    constraint = chosen_constraint(settings)
     thresholded = constraint is not None and constraint.thresholded
     index = open_index(settings, alone=thresholded)  # thresholds are known for sentences alone
     bad, trec_lines = 0, []
@@ -91,8 +101,6 @@ def _show(results: "SearchResults", query_id: str, settings: argparse.Namespace)
         explained = {} if explanation is None else {"explanation": explanation.to_dict()}
         print(json.dumps({"id": query_id, **results.to_dict(), **explained}, ensure_ascii=False, allow_nan=False))
         return
-    from whymatch.show.words import plain
-
     if settings.queries is not None:
         print(f"{plain(query_id)}: {plain(results.query)[:_MAX_SHOWN_CHARACTERS]}")
     print(_table(results) if explanation is None else _in_words(explanation))
@@ -108,7 +116,6 @@ def _place_or_id(text: str) -> int | str:
 def _table(results: "SearchResults") -> str:
     """The results, each with its strongest link."""
     from whymatch.show.terminal import table
-    from whymatch.show.words import number
 
     rows = []
     for rank, hit in enumerate(results, start=1):
@@ -122,7 +129,6 @@ def _table(results: "SearchResults") -> str:
 def _in_words(explanation: "Explanation") -> str:
     """Why one result ranks above another, span by span of the query."""
     from whymatch.show.terminal import table
-    from whymatch.show.words import number, plain
 
     def linked(links: "Sequence[Link]") -> str:
         return " · ".join(_shortened(link.texts[1]) for link in links) or "(no link)"
@@ -141,7 +147,20 @@ def _in_words(explanation: "Explanation") -> str:
 
 def _shortened(text: str) -> str:
     """The beginning of a text, without characters that a terminal would obey."""
-    from whymatch.show.words import plain
-
     line = plain(text)
     return line if len(line) <= _MAX_SHOWN_CHARACTERS else f"{line[: _MAX_SHOWN_CHARACTERS - 1]}…"
+
+
+def run_duplicates(settings: argparse.Namespace) -> None:
+    """Prints each pair when it is found."""
+    from whymatch.search.duplicates import duplicates
+
+    index = open_index(settings, alone=True)
+    options = {"below": settings.below, "least": settings.least, "neighbours": settings.neighbours}
+    with progress_bar("comparing", len(index)) as progress:
+        for pair in duplicates(index, **options, progress=progress):
+            if settings.json:
+                print(json.dumps(pair.to_dict(), ensure_ascii=False, allow_nan=False), flush=True)
+            else:
+                links = "1 link" if len(pair.alignment.links) == 1 else f"{len(pair.alignment.links)} links"
+                print(f"{pair.overlap:.0%}\t{plain(pair.left)}\t{plain(pair.right)}\t{links}", flush=True)

@@ -7,20 +7,16 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from whymatch.matching.aligner import Aligner
 from whymatch.search.corpus import CorpusFiles, CorpusRow
-from whymatch.search.encoding import make_entries
+from whymatch.search.encoding import AlignerOrRanker, make_entries
 from whymatch.search.entries import Entry, text_digest, to_arrow
 from whymatch.search.index import Index
 from whymatch.search.scale import WorkPart, cut_into_parts, run_parts
-
-if TYPE_CHECKING:
-    from whymatch.matching.ranker import Ranker
 
 DOCUMENTS_PER_TRANSACTION = 64  # that are encoded together
 _MERGED_PER_TRANSACTION = 512  # documents that workers have encoded
@@ -96,7 +92,7 @@ def encode_rows(
 def build_on_ray(
     index: Index,
     corpus: CorpusFiles,
-    make_matcher: "Callable[[], Aligner | Ranker]",
+    make_matcher: Callable[[], AlignerOrRanker],
     address: str,
     complain: Callable[[str], None],
     progress: Callable[[int, int, BuildReport], None] = lambda done, total, report: None,
@@ -139,7 +135,7 @@ class _IndexingWorker:
         corpus: CorpusFiles,
         repeated: dict[str, str],
         folder: Path,
-        make_matcher: "Callable[[], Aligner | Ranker]",
+        make_matcher: Callable[[], AlignerOrRanker],
         limit: int,
     ) -> None:
         self.corpus, self.repeated = corpus, repeated

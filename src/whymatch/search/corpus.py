@@ -161,8 +161,8 @@ def files_in(path: Path, endings: Sequence[str], contents: str, formats: str) ->
     """A file, or those of a folder that are not hidden, with one of the endings; raises ValueError if there is none."""
     if not path.exists():
         raise ValueError(f"There is no {path}. Give {formats}, or a folder of such files.")
-    found = [path] if path.is_file() else sorted(path.rglob("*"))
-    files = [file for file in found if file.is_file() and ending(file) in endings]
+    paths = [path] if path.is_file() else sorted(path.rglob("*"))
+    files = [file for file in paths if file.is_file() and ending(file) in endings]
     files = [file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts)]
     if not files:
         raise ValueError(f"{path} holds no {contents}: files end in {', '.join(endings)}, or these and .gz.")

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -18,13 +18,14 @@ from whymatch.transport.constraints import Constraint
 if TYPE_CHECKING:
     from whymatch.matching.ranker import Ranker
 
+AlignerOrRanker: TypeAlias = "Aligner | Ranker"
 INDEX_FORMAT = 3
 _PROBE = "Which encoder wrote this index?\n\nTwo paragraphs, so that context shows."
 _MIN_PROBE_COSINE = 0.999  # devices round differently, models differ more
 _MAX_ID_BYTES = 1000
 
 
-def aligner_and_constraint(matcher: "Aligner | Ranker") -> tuple[Aligner, Constraint | None]:
+def aligner_and_constraint(matcher: AlignerOrRanker) -> tuple[Aligner, Constraint | None]:
     """The aligner of a matcher, and the constraint if it is a ranker; raises ValueError if that has no links."""
     if isinstance(matcher, Aligner):
         return matcher, None

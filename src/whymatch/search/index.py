@@ -3,22 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from whymatch.cost import Cosine, Cost, WholeText
 from whymatch.matching.aligner import Aligner, Text
-from whymatch.search.encoding import Identity, aligner_and_constraint, make_entries, split_text
+from whymatch.search.encoding import AlignerOrRanker, Identity, aligner_and_constraint, make_entries, split_text
 from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, table_schema, to_arrow
 from whymatch.search.results import Hit, SearchResults, ranking_weight, reweighted
 from whymatch.search.store import Candidate, Store
 from whymatch.text.document import Document
 from whymatch.transport.constraints import Constraint, Exactly
-
-if TYPE_CHECKING:
-    from whymatch.matching.ranker import Ranker
 
 CANDIDATES = 100  # in each of three ways
 DEFAULT_CONSTRAINT = Exactly(2)  # of a search without a trained ranker: docs/decisions.md
@@ -34,7 +30,7 @@ class Index:
     splits and encodes with an aligner or a trained ranker; the default is `untrained_aligner`.
     """
 
-    def __init__(self, store: Store, matcher: "Aligner | Ranker | None" = None) -> None:
+    def __init__(self, store: Store, matcher: "AlignerOrRanker | None" = None) -> None:
         self.store = store
         self.identity = Identity.from_json((store.schema.metadata or {}).get(b"whymatch"), store.folder)
         self._given_matcher = matcher
@@ -43,12 +39,12 @@ class Index:
             _ = self.matcher  # refuses one that does not suit the index
 
     @classmethod
-    def open(cls, folder: str | Path, matcher: "Aligner | Ranker | None" = None) -> "Index":
+    def open(cls, folder: str | Path, matcher: "AlignerOrRanker | None" = None) -> "Index":
         """The index in a folder; raises ValueError if there is none, or one written with another encoder."""
         return cls(Store.open(Path(folder)), matcher)
 
     @classmethod
-    def create(cls, folder: str | Path, matcher: "Aligner | Ranker | None" = None) -> "Index":
+    def create(cls, folder: str | Path, matcher: "AlignerOrRanker | None" = None) -> "Index":
         """A new index in a folder, or the one that is there already."""
         matcher = matcher or untrained_aligner()
         identity = Identity.of(aligner_and_constraint(matcher)[0])
@@ -58,7 +54,7 @@ class Index:
         return f"Index({str(self.store.folder)!r}, {len(self):,} documents, {self.identity.encoder})"
 
     @cached_property
-    def matcher(self) -> "Aligner | Ranker":
+    def matcher(self) -> AlignerOrRanker:
         """The aligner or ranker, once its encoder is known to be that of the index."""
         matcher = self._given_matcher or untrained_aligner()
         self.identity.check(Identity.of(aligner_and_constraint(matcher)[0]), self.store.folder)
@@ -161,8 +157,8 @@ class Index:
             )
         text = self.split(query)
         (vectors,) = self.aligner.encoder.encode([text.text], [text.spans])
-        found = self.store.candidates(text.text, vectors, max(top_k, candidates))
-        return self.rank(text, vectors, found, top_k, constraint)
+        nearest = self.store.candidates(text.text, vectors, max(top_k, candidates))
+        return self.rank(text, vectors, nearest, top_k, constraint)
 
     def split(self, text: Text) -> Document:
         """A text with its spans, as documents are split."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -15,12 +15,9 @@ from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
 from whymatch.reading import MAX_ROW_BYTES, MEGABYTE, JsonObject, byte_lines, json_lines, opened, read_rows
 from whymatch.search.corpus import files_in
-from whymatch.search.encoding import Identity, aligner_and_constraint
+from whymatch.search.encoding import AlignerOrRanker, Identity, aligner_and_constraint
 from whymatch.search.scale import PartResult, WorkPart, cut_into_parts, run_parts
 from whymatch.transport.constraints import Constraint
-
-if TYPE_CHECKING:
-    from whymatch.matching.ranker import Ranker
 
 _ENDINGS = (".parquet", ".jsonl", ".ndjson")
 _PAIRS_PER_BATCH = 256  # that are aligned together
@@ -94,7 +91,7 @@ class PairFiles:
 def score_on_ray(
     pairs: PairFiles,
     out: Path,
-    make_matcher: "Callable[[], Aligner | Ranker]",
+    make_matcher: Callable[[], AlignerOrRanker],
     constraint: Constraint | None,
     address: str,
     *,
@@ -116,7 +113,7 @@ class _ScoringWorker:
     """Aligns pairs; a pair that cannot be aligned has its error in its row."""
 
     def __init__(
-        self, pairs: PairFiles, make_matcher: "Callable[[], Aligner | Ranker]", constraint: Constraint | None
+        self, pairs: PairFiles, make_matcher: Callable[[], AlignerOrRanker], constraint: Constraint | None
     ) -> None:
         self.pairs = pairs
         self.aligner, own_constraint = aligner_and_constraint(make_matcher())
@@ -144,7 +141,7 @@ def _record(row: PairRow, outcome: Alignment | ValueError | None) -> dict[str, A
     return {**origin, "score": outcome.score, "links": named, "error": None}
 
 
-def fingerprint(matcher: "Aligner | Ranker") -> str:
+def fingerprint(matcher: AlignerOrRanker) -> str:
     """A hash that differs between matchers whose scores may differ, such as two trainings of one."""
     aligner, _ = aligner_and_constraint(matcher)
     facts: list[object] = [str(Identity.of(aligner)), aligner.cost.to_list()]

@@ -95,7 +95,7 @@ def _rank(models: Models, question: Question, asked: RankRequest) -> bytes:
 
 
 def _search(models: Models, question: Question, asked: SearchRequest) -> bytes:
-    """What the index has, as `Results.to_dict` gives it."""
+    """What the index has, as `SearchResults.to_dict` gives it."""
     results = models.index(question.constraint, refresh=True).search(asked.query, asked.top_k, question.constraint)
     interruption_point()
     return _json(results.to_dict() | ({"page": results.to_html()} if asked.page else {}))

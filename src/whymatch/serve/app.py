@@ -118,15 +118,8 @@ def create(
     app.include_router(_ROUTES)
     app.include_router(file_routes(_FILES))
     add_problems(app)
-    rules = Rules(
-        hosts=hosts,
-        token=token,
-        open_paths=frozenset({"/health", "/ready", *_FILES}),
-        max_bytes=limits.bytes,
-        body_seconds=limits.body_seconds,
-        max_requests=limits.requests,
-        seconds=limits.seconds,
-    )
+    open_paths = frozenset({"/health", "/ready", *_FILES})
+    rules = Rules(hosts, token, open_paths, limits.bytes, limits.body_seconds, limits.requests, limits.seconds)
     app.add_middleware(Guarded, rules=rules, watch=service.metrics.count)
     return app
 

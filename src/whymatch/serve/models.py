@@ -7,15 +7,13 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whymatch.matching.aligner import Aligner
-from whymatch.matching.ranker import Ranker
-from whymatch.matching.rules import Transport
+from whymatch.matching.aligner import Aligner, encoder_for
 from whymatch.text.document import Document, document
 from whymatch.text.encoders import tokens_read
-from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.transport.constraints import Balanced, Constraint, Exactly
 
 if TYPE_CHECKING:
+    from whymatch.matching.ranker import Ranker
     from whymatch.search.index import Index
 
 RANKING_CONSTRAINT = Exactly(2)  # for ranking, where nothing was trained
@@ -54,7 +52,7 @@ class Models:
     """Loaded models; `aligners` has the one for "sentence", or a ranker's own, first."""
 
     aligners: Mapping[str, Aligner]
-    ranker: Ranker | None
+    ranker: "Ranker | None"
     indices: "Mapping[bool, Index]"
     """By whether sentences count alone, without the text around them: thresholds are known for that."""
     limits: Limits
@@ -72,8 +70,7 @@ class Models:
     @property
     def constraint(self) -> Constraint | None:
         """The constraint that a ranker was trained with."""
-        rule = None if self.ranker is None else self.ranker.rule
-        return rule.constraint if isinstance(rule, Transport) else None
+        return None if self.ranker is None else getattr(self.ranker.rule, "constraint", None)
 
     def split(self, text: object, aligner: Aligner) -> Document:
         """A text with its spans. Raises ValueError if it has none, or more than this server takes."""
@@ -111,13 +108,15 @@ class Models:
 
 def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
     """Reads the models, and aligns once, so that everything is compiled before the first request."""
-    ranker = None if run is None else Ranker.from_pretrained(run)
-    if ranker is None:
-        encoder = SentenceEncoder()
+    ranker = None
+    if run is None:
+        encoder = encoder_for("sentence")
         aligners = {spans: Aligner(spans, encoder, limit=limits.spans) for spans in _SENTENCE_SPANS}
         aligners["word"] = Aligner("word", limit=limits.spans)
     else:
-        ranker.eval()
+        from whymatch.matching.ranker import Ranker
+
+        ranker = Ranker.from_pretrained(run).eval()
         aligners = {str(ranker.aligner.spans): ranker.aligner}
     models = Models(aligners, ranker, {} if index is None else _open(index, ranker), limits)
     first = models.aligner(None)
@@ -131,7 +130,7 @@ def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
     return models
 
 
-def _open(folder: Path, ranker: Ranker | None) -> "dict[bool, Index]":
+def _open(folder: Path, ranker: "Ranker | None") -> "dict[bool, Index]":
     """The views of an index, by whether sentences count alone."""
     from whymatch.search.index import Index, untrained_aligner
 

@@ -42,6 +42,10 @@ _Count: TypeAlias = Annotated[int, Field(ge=1, le=_MAX_K)]
 _Page: TypeAlias = Annotated[bool, Field(description='Adds "page": the picture as a web page that needs nothing else.')]
 
 
+def _examples(*examples: Any) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [*examples]})
+
+
 class Strict(BaseModel):
     """An object without other fields."""
 
@@ -105,9 +109,7 @@ class AlignRequest(SpanChoice):
     right: Text
     clip: Annotated[bool, Field(description="Makes k smaller where a text is short, instead of refusing.")] = False
     page: _Page = False
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [_EXAMPLE | {"constraint": "exactly:2"}, _EXAMPLE | {"spans": "word"}]}
-    )
+    model_config = _examples(_EXAMPLE | {"constraint": "exactly:2"}, _EXAMPLE | {"spans": "word"})
 
 
 class Pair(Strict):
@@ -122,9 +124,7 @@ class BatchRequest(SpanChoice):
 
     pairs: Annotated[list[Pair], Field(min_length=1, fail_fast=True)]
     clip: bool = False
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"pairs": [_EXAMPLE, _EXAMPLE], "constraint": "exactly:2", "clip": True}]}
-    )
+    model_config = _examples({"pairs": [_EXAMPLE, _EXAMPLE], "constraint": "exactly:2", "clip": True})
 
 
 class RankRequest(SpanChoice):
@@ -133,11 +133,7 @@ class RankRequest(SpanChoice):
     query: Text
     documents: Annotated[list[Text], Field(min_length=1, fail_fast=True)]
     top_k: _Count | None = None
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"query": _EXAMPLE["left"], "documents": [_EXAMPLE["right"], "Wine is red."], "top_k": 1}]
-        }
-    )
+    model_config = _examples({"query": _EXAMPLE["left"], "documents": [_EXAMPLE["right"], "Wine is red."], "top_k": 1})
 
 
 class SearchRequest(Choice):
@@ -146,7 +142,7 @@ class SearchRequest(Choice):
     query: Text
     top_k: _Count = 10
     page: _Page = False
-    model_config = ConfigDict(json_schema_extra={"examples": [{"query": _EXAMPLE["left"], "top_k": 5}]})
+    model_config = _examples({"query": _EXAMPLE["left"], "top_k": 5})
 
 
 def _record(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -130,9 +130,10 @@ class Balanced(Constraint):
 
 @dataclass(frozen=True)
 class _Counted(Constraint):
-    """A constraint with a k."""
+    """A constraint with a k, which the kernels for links know by a number."""
 
     k: int
+    number: ClassVar[int]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", _whole_k(type(self).__name__, self.k))
@@ -140,6 +141,9 @@ class _Counted(Constraint):
     @property
     def text(self) -> str:
         return f"{self.word}:{self.k}"
+
+    def rule(self) -> tuple[int, int]:
+        return self.number, self.most
 
     @property
     def most(self) -> int:
@@ -156,13 +160,11 @@ class OneTo(_Counted):
 
     k: int = 1
     word = "one-to"
+    number = ONE_TO
 
     @property
     def words(self) -> str:
         return f"every span of the shorter text in exactly {_links(self.k)}"
-
-    def rule(self) -> tuple[int, int]:
-        return ONE_TO, self.most
 
     def admits(self, left: Sizes, right: Sizes) -> Sizes:
         shorter, longer = _sorted(left, right)
@@ -200,6 +202,7 @@ class UpTo(_Counted):
     k: int = 1
     below: float | None = None
     word = "up-to"
+    number = UP_TO
     thresholded = True
 
     def __post_init__(self) -> None:
@@ -211,9 +214,6 @@ class UpTo(_Counted):
     def words(self) -> str:
         where = "it is significant" if self.below is None else f"the cost is below {self.below:g}"
         return f"up to {_links(self.k)} a span, where {where}"
-
-    def rule(self) -> tuple[int, int]:
-        return UP_TO, self.most
 
     def admits(self, left: Sizes, right: Sizes) -> Sizes:
         return (left >= 0) & (right >= 0)
@@ -254,13 +254,11 @@ class Exactly(_Counted):
     """Exactly `k` links in all, each span in at most one (the paper's exact-k)."""
 
     word = "exactly"
+    number = EXACTLY
 
     @property
     def words(self) -> str:
         return f"exactly {_links(self.k)}"
-
-    def rule(self) -> tuple[int, int]:
-        return EXACTLY, self.most
 
     def admits(self, left: Sizes, right: Sizes) -> Sizes:
         return (self.most <= left) & (self.most <= right)
