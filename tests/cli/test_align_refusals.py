@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(find_spec(models.BUNDLE) is None, reason=f"{mode
         (["--constraint", "exactly:²"], "got 'exactly:²'"),
         (["--constraint", "nonsense:2"], "got 'nonsense:2'"),
         (["--constraint", "balanced:2"], "got 'balanced:2'"),
-        (["--constraint", ""], "Constraints are exactly:2, up-to:1, one-to:2 and balanced"),
+        (["--constraint", ""], "Constraints are exactly:2, up-to:2, one-to:2, balanced"),
         (["--constraint", "exactly:0"], "Use k = 1 or more"),
         (["--constraint", "up-to:0"], "Use k = 1 or more"),
         (["--constraint", "exactly:2", "--below", "0.5"], "--below goes with up-to"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
 from whymatch.cli.console import complain, is_watched, progress_bar, read_text, standard_input
 from whymatch.reading import MEGABYTE, json_lines, opened
 from whymatch.text.spans import is_blank
+from whymatch.transport.constraints import EXAMPLES
 
 if TYPE_CHECKING:
     from whymatch.matching.aligner import Aligner
@@ -30,7 +31,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--text", action="store_true", help="LEFT and RIGHT are texts, not files")
     pairs = 'many pairs: JSON lines with "left" and "right", - for standard input; JSON lines out'
     parser.add_argument("--pairs", metavar="FILE", help=pairs)
-    constraints = "exactly:2, up-to:1, one-to:2 or balanced (default: up-to:1, calibrated threshold)"
+    constraints = f"{EXAMPLES} (default: up-to:1, calibrated threshold)"
     parser.add_argument("--constraint", metavar="C", help=constraints)
     parser.add_argument("--below", type=float, metavar="X", help="with up-to: link only pairs that cost less than X")
     parser.add_argument("--clip", action="store_true", help="with --pairs: make k smaller where a text is short")

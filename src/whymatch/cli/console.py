@@ -69,9 +69,7 @@ def progress_bar(description: str, total: int | None, *columns: str) -> Iterator
     from rich.progress import Progress
 
     shown: list[Any] = [*Progress.get_default_columns(), *(f"{{task.fields[{name}]}}" for name in columns)]
-    with Progress(
-        *shown, console=Console(stderr=True), redirect_stdout=False, redirect_stderr=True
-    ) as progress:
+    with Progress(*shown, console=Console(stderr=True), redirect_stdout=False, redirect_stderr=True) as progress:
         fields: dict[str, Any] = dict.fromkeys(columns, "")
         task = progress.add_task(description, total=total, **fields)
 

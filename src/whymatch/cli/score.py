@@ -8,6 +8,7 @@ from typing import Any
 from whymatch.cli.align import chosen_constraint
 from whymatch.cli.console import complain, progress_bar
 from whymatch.cli.index import load_matcher
+from whymatch.transport.constraints import EXAMPLES
 
 
 def add_to(verbs: Any) -> None:
@@ -18,7 +19,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--left", default="left", metavar="NAME", help="the field with one text (default: left)")
     parser.add_argument("--right", default="right", metavar="NAME", help="the field with the other (default: right)")
     parser.add_argument("--model", type=Path, metavar="RUN", help="a trained ranker (default: MiniLM, sentences)")
-    parser.add_argument("--constraint", help="exactly:2, up-to:1, one-to:1, balanced (default: the model's, up-to:1)")
+    parser.add_argument("--constraint", help=f"{EXAMPLES} (default: the model's, up-to:1)")
     parser.add_argument("--below", type=float, help="for up-to: link pairs that cost less")
     parser.add_argument("--ray", metavar="ADDRESS", default="local", help="a Ray cluster (default: local)")
     parser.set_defaults(run=run)

@@ -11,6 +11,7 @@ from whymatch.cli.console import complain, progress_bar, read_text
 from whymatch.cli.index import open_index
 from whymatch.files import write_whole
 from whymatch.show.words import number, plain
+from whymatch.transport.constraints import EXAMPLES
 
 if TYPE_CHECKING:
     from whymatch.matching.alignment import Link
@@ -26,7 +27,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("query", nargs="?", metavar="QUERY", help="a text, or - for standard input")
     parser.add_argument("--queries", type=Path, metavar="FILE", help="many: JSON lines, CSV or Parquet, as a corpus")
     parser.add_argument("--top-k", type=int, default=10, metavar="K", help="how many documents (default: 10)")
-    constraints = "exactly:2, up-to:1, one-to:2 or balanced (default: the model's, or exactly:2)"
+    constraints = f"{EXAMPLES} (default: the model's, or exactly:2)"
     parser.add_argument("--constraint", metavar="C", help=constraints)
     parser.add_argument("--below", type=float, metavar="X", help="with up-to: link only pairs that cost less than X")
     parser.add_argument("--candidates", type=int, default=100, help="in each of three ways (default: 100)")

@@ -7,6 +7,7 @@ from typing import Any
 
 from whymatch.cli.serve import add_address, admission
 from whymatch.files import check_new, write_whole
+from whymatch.transport.constraints import EXAMPLES
 
 
 def add_to(verbs: Any) -> None:
@@ -37,7 +38,7 @@ def _add_create(actions: Any) -> None:
     pairs = 'JSON lines with "left" and "right", or the folder of a data set'
     parser.add_argument("pairs", metavar="PAIRS", type=Path, help=pairs)
     parser.add_argument("out", metavar="OUT", type=Path, nargs="?", help="a new folder; it may stand last, too")
-    models = "folders of whymatch train, exactly:2, up-to:1, one-to:1, balanced, softmax:0.1, sparsemax:1, entmax15:1"
+    models = f"folders of whymatch train, {EXAMPLES}, softmax:0.1, sparsemax:1, entmax15:1"
     parser.add_argument("--models", nargs="+", required=True, metavar="M", help=models)
     asked = "for ratings from 0 to 2, verdicts on links"
     parser.add_argument("--ask", choices=["ratings", "links", "both"], default="both", help=asked)

@@ -47,7 +47,7 @@ class WholeText(Term):
     def mixed_in(self, vectors: Array) -> Array:
         xp = array_namespace(vectors)
         counted = xp.sum(xp.astype(xp.any(vectors != 0, axis=-1, keepdims=True), vectors.dtype), axis=-2, keepdims=True)
-        return self.share * xp.sum(vectors, axis=-2, keepdims=True) / xp.clip(counted, 1, None)
+        return self.share * xp.sum(vectors, axis=-2, keepdims=True) / xp.where(counted == 0, counted + 1, counted)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,8 @@ class Order(Term):
 def places(cost: Array, pairs: PaddedPairs, side: int) -> Array:
     """(batch, n) or (batch, m): where the spans of one side stand in their text, from 0 to 1."""
     xp = array_namespace(cost)
-    spans = xp.astype(xp.clip(pairs.sizes_like(cost)[:, side, None], 1, None), cost.dtype)
+    spans = pairs.sizes_like(cost)[:, side, None]
+    spans = xp.astype(spans + (spans == 0), cost.dtype)
     return (xp.arange(cost.shape[1 + side], dtype=cost.dtype, device=device(cost))[None] + 0.5) / spans
 
 

@@ -5,7 +5,14 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from whymatch.transport.constraints import CONSTRAINTS, Constraint, UpTo, constraint_from_dict, parse_constraint
+from whymatch.transport.constraints import (
+    CONSTRAINTS,
+    EXAMPLES,
+    Constraint,
+    UpTo,
+    constraint_from_dict,
+    parse_constraint,
+)
 
 _Text = TypeVar("_Text", str, list[str], str | list[str])
 _MAX_K = 9999  # more than any text has spans
@@ -83,7 +90,7 @@ class Choice(Strict):
 
     constraint: Annotated[
         _ConstraintText | ConstraintObject | None,
-        Field(description="exactly:2, up-to:1, one-to:2 or balanced, or as in an answer; left out: the default."),
+        Field(description=f"{EXAMPLES}, or as in an answer; left out: the default."),
     ] = None
     below: Annotated[_Below | None, Field(description="With up-to: link only pairs that cost less.")] = None
 

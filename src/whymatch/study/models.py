@@ -13,10 +13,10 @@ from whymatch.matching.rules import NORMALISERS, Attend, Rule, Transport
 from whymatch.matching.saving import from_pretrained
 from whymatch.study.items import At
 from whymatch.text.document import Document
-from whymatch.transport.constraints import Constraint, parse_constraint
+from whymatch.transport.constraints import EXAMPLES, Constraint, parse_constraint
 
 Texts: TypeAlias = tuple[Document, Document]
-_KINDS = "a folder of whymatch train, exactly:2, up-to:1, one-to:2, balanced, or attention such as softmax:0.1"
+_KINDS = f"a folder of whymatch train, {EXAMPLES}, or attention such as softmax:0.1"
 
 
 @dataclass(frozen=True)

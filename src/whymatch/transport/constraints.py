@@ -284,6 +284,8 @@ class Exactly(_Counted):
 
 
 CONSTRAINTS: tuple[type[Constraint], ...] = (Exactly, UpTo, OneTo, Balanced)
+EXAMPLES = ", ".join(f"{kind.word}:2" if issubclass(kind, _Counted) else kind.word for kind in CONSTRAINTS)
+"""One text for each constraint, for help and error messages: exactly:2, up-to:2, …"""
 
 
 def parse_constraint(text: str, below: float | None = None) -> Constraint:
@@ -298,7 +300,7 @@ def parse_constraint(text: str, below: float | None = None) -> Constraint:
     kind = {kind.word: kind for kind in CONSTRAINTS}.get(name)
     counted = kind is not None and issubclass(kind, _Counted)
     if kind is None or (not number.isdecimal() or len(number) > 100 if counted else text != name):
-        raise ValueError(f"Constraints are exactly:2, up-to:1, one-to:2 and balanced, got {text!r:.80}.")
+        raise ValueError(f"Constraints are {EXAMPLES}, got {text!r:.80}.")
     if below is not None and not kind.thresholded:
         raise ValueError(f"below goes with up-to, which links spans that cost less, got {text}.")
     values = {"k": int(number)} if counted else {}
@@ -325,7 +327,7 @@ def constraint_from_dict(values: Mapping[str, Any]) -> Constraint:
 def check_constraint(constraint: object, mass: object = None) -> None:
     """Raises unless this is one of the constraints, and `mass` a pair if it takes masses."""
     if not isinstance(constraint, Constraint):
-        raise TypeError(f"A constraint is Balanced(), OneTo(k), UpTo(k, below) or Exactly(k), got {constraint!r}.")
+        raise TypeError(f"A constraint is {', '.join(kind.__name__ for kind in CONSTRAINTS)}, got {constraint!r}.")
     if mass is not None and not constraint.takes_masses:
         raise ValueError(f"Only Balanced() takes masses, got {constraint}, whose links all have the same mass.")
     if mass is not None and not (isinstance(mass, tuple | list) and len(mass) == 2):
