@@ -51,18 +51,14 @@ def test_every_path_that_is_named_or_linked_exists(document: str) -> None:
 
 
 def test_every_name_of_the_code_that_the_guide_gives_is_in_the_code() -> None:
-    guide = GUIDE.read_text(encoding="utf-8")
-    prose = re.sub(r"```.*?```", "", guide, flags=re.DOTALL)
+    prose = re.sub(r"```.*?```", "", GUIDE.read_text(encoding="utf-8"), flags=re.DOTALL)
     names = {name for quoted in re.findall(r"`([^`\n]+)`", prose) for name in re.findall(r"[A-Za-z_]\w+", quoted)}
-    folders = [ROOT / name for name in ("src", "tests", "experiments", "benchmarks", "docs")]
-    files = [file for folder in folders for file in folder.glob("**/*") if file.suffix in (".py", ".md", ".toml")]
-    words = {word for file in files if file != Path(__file__) for word in re.findall(r"\w+", file.read_text("utf-8"))}
-    words |= {part for file in [*ROOT.iterdir(), *files] for part in re.findall(r"\w+", file.name)}
-    words |= set(re.findall(r"\w+", (ROOT / "Makefile").read_text("utf-8"))) | {
-        path.name for path in SOURCE.glob("**/*")
-    }
-    example = {"Length", "length", "Letters"}
-    assert names - words - example == set()
+    folders = [ROOT / name for name in ("src", "tests", "experiments", "benchmarks", "docs", "examples", "locks")]
+    files = [ROOT / "Makefile", *(file for folder in folders for file in folder.glob("**/*"))]
+    code = [file.read_text(encoding="utf-8") for file in files if file.suffix == ".py" or file.name == "Makefile"]
+    paths = [str(file.relative_to(ROOT)) for file in [*files, *ROOT.iterdir()]]
+    words = {word for text in [*code, *paths] for word in re.findall(r"\w+", text)}
+    assert names - words == set()
 
 
 def test_the_examples_of_the_guide_run() -> None:
