@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from whymatch.matching.ranker import Ranker
     from whymatch.search.index import Index
     from whymatch.text.document import Document
+    from whymatch.text.encoders.context import WordEncoder
     from whymatch.text.encoders.precomputed import Precomputed
     from whymatch.text.encoders.recurrent import RecurrentEncoder
     from whymatch.text.encoders.sentence import SentenceEncoder

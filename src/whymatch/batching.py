@@ -1,9 +1,11 @@
 """Batches of problems of similar sizes, so that padding stays small and a batch fits in memory."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+
+MAX_CELLS_PER_PASS = 2**19  # pairs of spans that a model compares at once, padding included
 
 
 class Size(NamedTuple):
@@ -19,7 +21,10 @@ class Size(NamedTuple):
         return self.pairs * self.n * self.m
 
 
-def size_sorted(rows: Sequence[int], sizes: Sequence[Size], max_cells: int) -> list[list[int]]:
+Sizes: TypeAlias = Sequence[Size] | Mapping[int, Size]
+
+
+def size_sorted(rows: Sequence[int], sizes: Sizes, max_cells: int) -> list[list[int]]:
     """Rows in batches of similar sizes, of up to `max_cells` pairs of spans with their padding.
 
     >>> size_sorted([0, 1, 2], [Size(n=3, m=3), Size(n=1, m=2), Size(n=2, m=2)], max_cells=8)
@@ -28,7 +33,7 @@ def size_sorted(rows: Sequence[int], sizes: Sequence[Size], max_cells: int) -> l
     return pieces(sorted(rows, key=lambda row: sizes[row]), sizes, max_cells)
 
 
-def pieces(rows: Sequence[int], sizes: Sequence[Size], max_cells: int) -> list[list[int]]:
+def pieces(rows: Sequence[int], sizes: Sizes, max_cells: int) -> list[list[int]]:
     """Rows in their order, in batches of up to `max_cells` pairs of spans with their padding, or of one row.
 
     >>> pieces([0, 1, 2, 3], [Size(n=2), Size(n=2), Size(n=3), Size(n=9)], max_cells=6)

@@ -23,6 +23,8 @@ from whymatch.cost import (
     Novelty,
     Order,
     PaddedPairs,
+    RareWords,
+    Refined,
     ScaledDot,
     SharedWords,
     SquaredEuclidean,
@@ -197,8 +199,16 @@ def test_a_blended_cost_says_so_wherever_it_is_used(mix: tuple[float, float]) ->
     assert plain.align(names[:4], names[4:], wm.Exactly(2)).verify(plain).holds
 
 
-def words_of(number: int) -> WordCounts:
-    return WordCounts.of(["the cat sat", "the dog ran"][:number])
+COUNTS = WordCounts.of(["the cat sat", "the dog ran"])
+
+
+def scattered() -> Refined:
+    """A refinement whose weights are all far from 0."""
+    refined, generator = Refined(4), torch.Generator().manual_seed(1)
+    for weight in refined.module.parameters():
+        torch.nn.init.normal_(weight, std=0.1, generator=generator)
+    refined.module.eval()
+    return refined
 
 
 TERMS = [
@@ -209,7 +219,9 @@ TERMS = [
     (Order(0.4),),
     (Calibrated(0.1),),
     (Calibrated(0.1), Order(0.4)),
-    (SharedWords(0.5, words_of(2)), Novelty(0.5), Neighbours(0.1)),
+    (SharedWords(0.5, COUNTS), Novelty(0.5), Neighbours(0.1)),
+    (RareWords(0.5, COUNTS), SharedWords(0.2, COUNTS)),
+    (scattered(), Order(0.1)),
 ]
 
 
@@ -222,29 +234,56 @@ def test_numpy_and_torch_give_the_same_costs_each_in_its_own_kind(base: Base, te
     assert isinstance(by_numpy, np.ndarray)
     assert isinstance(by_torch, torch.Tensor)
     assert by_numpy.dtype == np.float64
-    np.testing.assert_allclose(by_numpy, by_torch.numpy(), atol=1e-12)
+    np.testing.assert_allclose(by_numpy, by_torch.detach().numpy(), atol=1e-6 if cost.trains else 1e-12)
 
 
+SIZES = np.array([[4, 5], [2, 3], [1, 5], [4, 1], [0, 3], [2, 0]])
+PIECES = ["the cat", "a dog", "it sat", "the dog ran", "a cat"]
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch"])
 @pytest.mark.parametrize("terms", TERMS, ids=lambda terms: " ".join(map(str, terms)) or "plain")
-def test_whatever_stands_in_the_padding_a_problem_costs_what_it_costs_alone(terms: tuple[Term, ...]) -> None:
-    cost, sizes = Cost(Cosine(), *terms), np.array([[6, 7], [2, 3], [1, 7], [4, 1], [0, 3], [2, 0]])
-    left, right = vectors(6, 6, 5).numpy(), vectors(6, 7, 5, seed=1).numpy()
-    for b, (n, m) in enumerate(sizes):
+def test_a_problem_in_a_padded_batch_costs_what_it_costs_alone(terms: tuple[Term, ...], kind: str) -> None:
+    cost = Cost(Cosine(), *terms)
+    left, right = vectors(6, 4, 5), vectors(6, 5, 5, seed=1)
+    for b, (n, m) in enumerate(SIZES):
         left[b, n:], right[b, m:] = 0, 0
-    pieces = ["the cat", "a dog", "it sat", "the dog ran", "a cat", "it", "ran"]
-    texts = [(joined(pieces[:n]), joined(pieces[::-1][:m])) for n, m in sizes]
-    together = cost(left, right, sizes=sizes, texts=texts)
-    for b, (n, m) in enumerate(sizes):
-        alone = cost(left[b, :n], right[b, :m], texts=texts[b : b + 1])
-        np.testing.assert_allclose(together[b, :n, :m], alone, atol=1e-12)
+    texts = [(joined(PIECES[:n]), joined(PIECES[:m])) for n, m in SIZES]
+    x, y = (left, right) if kind == "torch" else (left.numpy(), right.numpy())
+    together = np.asarray(torch.as_tensor(cost(x, y, sizes=SIZES, texts=texts)).detach())
+    for b, (n, m) in enumerate(SIZES):
+        alone = cost(left[b, :n].numpy(), right[b, :m].numpy(), texts=texts[b : b + 1])
+        np.testing.assert_allclose(together[b, :n, :m], alone, atol=1e-5 if cost.trains else 1e-12)
+
+
+@pytest.mark.parametrize("junk", [-5.0, 40.0, np.nan, np.inf])
+@pytest.mark.parametrize(
+    "term", [term for terms in TERMS for term in terms if type(term).changed is not Term.changed], ids=str
+)
+def test_whatever_stands_in_the_padding_a_term_changes_nothing_else(term: Term, junk: float) -> None:
+    texts = [(joined(PIECES[:n]), joined(PIECES[:m])) for n, m in SIZES]
+    plain = np.random.default_rng(0).random((6, 4, 5))
+    filled = plain.copy()
+    for cost, (n, m) in zip(filled, SIZES, strict=True):
+        cost[n:], cost[:, m:] = junk, junk
+    with np.errstate(invalid="ignore"):
+        expected, changed = (term.changed(cost, PaddedPairs(SIZES, texts)) for cost in (plain, filled))
+    for b, (n, m) in enumerate(SIZES):
+        assert np.array_equal(changed[b, :n, :m], expected[b, :n, :m])
+
+
+@pytest.mark.parametrize("terms", [(Calibrated(0.5),), (Novelty(0.7),), (Order(0.4), Calibrated(0.5))], ids=str)
+def test_gradients_of_terms_that_change_costs_are_right(terms: tuple[Term, ...]) -> None:
+    left, right = vectors(3, 4).requires_grad_(), vectors(2, 4, seed=1).requires_grad_()
+    assert torch.autograd.gradcheck(Cost(Cosine(), *terms), (left, right))
 
 
 @pytest.mark.parametrize("terms", TERMS, ids=lambda terms: " ".join(map(str, terms)) or "plain")
 @pytest.mark.parametrize("base", [cost.base for cost in ALL], ids=lambda base: base.name)
 def test_a_cost_comes_back_from_its_list(base: Base, terms: tuple[Term, ...]) -> None:
     cost = Cost(base, *terms)
-    assert Cost.from_list(cost.to_list(), words_of(2)) == cost
-    assert hash(Cost.from_list(cost.to_list(), words_of(2))) == hash(cost)
+    assert Cost.from_list(cost.to_list(), COUNTS) == cost
+    assert hash(Cost.from_list(cost.to_list(), COUNTS)) == hash(cost)
 
 
 @pytest.mark.parametrize(
@@ -278,9 +317,56 @@ def test_what_is_no_base_or_term_is_refused() -> None:
         Cost(Cosine(), 0.4)  # type: ignore[arg-type]
 
 
+def test_a_term_stands_once_and_words_are_counted_once() -> None:
+    with pytest.raises(ValueError, match="A cost has a term once, got order"):
+        Cost(Cosine(), Order(0.1), Neighbours(0.2), Order(0.3))
+    with pytest.raises(ValueError, match="share one WordCounts"):
+        Cost(Cosine(), RareWords(0.5, COUNTS), SharedWords(0.5, WordCounts.of(["another"])))
+    one, other = (Cost(Cosine(), RareWords(0.5, counts)) for counts in (COUNTS, WordCounts.of(["another"])))
+    assert one != other
+    assert one == Cost(Cosine(), RareWords(0.5, WordCounts(COUNTS.counts, COUNTS.texts)))
+
+
+def test_a_batch_takes_as_many_sizes_and_texts_as_it_has_pairs() -> None:
+    cost, texts = Cost(Cosine(), SharedWords(1.0, COUNTS)), [(joined(PIECES[:1]), joined(PIECES[:1]))]
+    with pytest.raises(ValueError, match=r"A batch of 2 takes .* 1 pairs of texts"):
+        cost(vectors(2, 1, 3), vectors(2, 1, 3), texts=texts)
+    with pytest.raises(ValueError, match=r"got sizes \(1, 2\)"):
+        Cost()(vectors(2, 1, 3), vectors(2, 1, 3), sizes=np.array([[1, 1]]))
+
+
+def test_the_parameters_that_are_given_out_are_copies() -> None:
+    given = Constant(0.25).parameters
+    given["amount"] = 9.0
+    assert Constant(0.25).to_dict() == {"constant": 0.25}
+
+
+def test_a_table_of_parameters_is_as_good_as_a_number() -> None:
+    assert Cost.from_list([{"neighbours": {"share": 0.4}}]) == Cost(Cosine(), Neighbours(0.4))
+    table = Cost.from_list([{"shared_words": {"weight": 0.5}}], COUNTS)
+    assert table == Cost(Cosine(), SharedWords(0.5, COUNTS))
+
+
+def test_a_subclass_without_a_name_takes_no_place_and_a_name_is_taken_once() -> None:
+    class Nearer(Neighbours):
+        """A subclass that does not name itself."""
+
+    assert type(Cost.from_list([{"neighbours": 0.4}]).terms[0]) is Neighbours
+
+    class Again(Nearer):
+        name = "again"
+
+    class Impostor(Nearer):
+        name = "again"
+
+    with pytest.raises(ValueError, match="are both called again"):
+        Cost.from_list([])
+    Impostor.name = "impostor"  # or no other test could read a list
+
+
 def test_terms_that_read_words_ask_for_texts() -> None:
     with pytest.raises(ValueError, match="shared_words reads words: give texts"):
-        Cost(Cosine(), SharedWords(0.5, words_of(2)))(vectors(2, 3), vectors(3, 3))
+        Cost(Cosine(), SharedWords(0.5, COUNTS))(vectors(2, 3), vectors(3, 3))
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,7 @@ def test_a_model_forgets_the_texts_that_it_has_seen() -> None:
     assert [*encoder.known]
     model.forget()
     assert not counts.cached_texts
+    assert not counts._numbers
     assert not [*encoder.known]
     assert [one.probabilities for one in model.predict(PAIRS)] == [one.probabilities for one in before]
 

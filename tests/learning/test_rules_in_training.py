@@ -329,7 +329,7 @@ def test_the_card_names_no_place_on_the_machine(kind: str, context: str, place: 
     ("rule", "says"),
     [
         ({"attention": "softmax", "below": 0.5}, "below is for a constraint"),
-        ({"constraint": "exactly:2", "below": 0.5}, "below is for up-to"),
+        ({"constraint": "exactly:2", "below": 0.5}, "below goes with up-to"),
         ({"constraint": "exactly:2", "temperature": 0.0}, "emperature"),
         ({"attention": "softmax", "temperature": 0.0}, "temperature"),
         ({"constraint": "up-to:1", "below": 0.0}, "give one above 0"),

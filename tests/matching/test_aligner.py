@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import whymatch as wm
 from whymatch.cost import Base, Calibrated, Cosine, Cost, Dot, Order, WholeText
 from whymatch.matching.aligner import THRESHOLDS
+from whymatch.text.document import joined
 
 NAMES = [f"piece {number}" for number in range(40)]
 GENERATOR = torch.Generator().manual_seed(0)
@@ -111,6 +112,35 @@ def test_many_pairs_are_compared_as_each_alone_to_the_bit(seed: int, dimensions:
     together = aligner.compare_many(pairs, [*pairwise(vectors)])
     for pair, pair_vectors, cost in zip(pairs, pairwise(vectors), together, strict=True):
         assert np.array_equal(cost, aligner.compare(pair, pair_vectors))
+
+
+def test_a_pair_that_the_constraint_refuses_is_not_encoded() -> None:
+    class Refusing(Context):
+        def encode(self, texts: list[str], spans: list[list[wm.Span]]) -> list[np.ndarray]:
+            raise AssertionError(f"encoded {texts}")
+
+    unused = wm.Aligner("line", Refusing())  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="needs 5 or more spans"):
+        unused.align(NAMES[:2], NAMES[:3], wm.Exactly(5))
+
+
+def test_vectors_of_other_sizes_are_an_error_of_their_pair() -> None:
+    texts = [(joined(NAMES[:2]), joined(NAMES[2:4]))] * 2
+    vectors = [(np.ones((2, 3)), np.ones((2, 3))), (np.ones((2, 3)), np.ones((2, 4)))]
+    good, bad = ALIGNER.solve(texts, vectors, wm.Exactly(1))
+    assert not isinstance(good, ValueError)
+    assert "3 and 4 dimensions" in str(bad)
+
+
+def test_a_cost_that_is_given_is_the_cost_that_is_used() -> None:
+    given = Cost(Cosine(), Calibrated())
+    assert wm.Aligner("word", VECTORS, given).cost == given
+
+
+def test_verify_refuses_another_aligner() -> None:
+    why = ALIGNER.align(NAMES[:5], NAMES[5:9])
+    with pytest.raises(ValueError, match="by precomputed with cosine distance"):
+        why.verify(wm.Aligner("line", VECTORS, "dot"))
 
 
 def test_a_pair_that_cannot_be_aligned_leaves_the_others_alone() -> None:

@@ -1,7 +1,9 @@
 """An alignment can be written and read, and says what it is."""
 
+import copy
 import json
 import math
+import pickle
 import re
 from typing import Any
 
@@ -29,6 +31,15 @@ def test_what_is_written_as_json_is_read_back(left: str, right: str) -> None:
     again = wm.Alignment.from_dict(json.loads(text))
     assert again == why
     assert json.dumps(again.to_dict(), allow_nan=False) == text
+
+
+@given(left=texts, right=texts)
+def test_an_alignment_is_plain_data_that_another_process_can_have(left: str, right: str) -> None:
+    why = ALIGNER.align(left, right)
+    assert copy.deepcopy(why) == why
+    again = pickle.loads(pickle.dumps(why))  # what Ray and multiprocessing do; no file is read this way
+    assert again == why
+    assert again.to_dict() == why.to_dict()
 
 
 def test_an_alignment_from_a_file_takes_an_aligner_to_verify() -> None:

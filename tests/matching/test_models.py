@@ -179,6 +179,16 @@ def test_what_cannot_be_trained_or_written_is_said(tmp_path: Path) -> None:
         wm.Ranker(own, wm.Exactly(1)).save_pretrained(tmp_path)
 
 
+def test_a_ranker_comes_back_with_the_threshold_and_the_limit_of_its_aligner(tmp_path: Path) -> None:
+    model = wm.Ranker(wm.Aligner("line", Projected(VECTORS, 6), below=0.9, limit=50), wm.UpTo(1))
+    model.save_pretrained(tmp_path)
+    again = wm.Ranker.from_pretrained(tmp_path, encoder=VECTORS)
+    assert (again.aligner.below, again.aligner.limit) == (0.9, 50)
+    model.aligner.encoder = Projected(VECTORS, 6)
+    with pytest.raises(ValueError, match="not that of its aligner"):
+        model.save_pretrained(tmp_path)
+
+
 def test_the_links_that_are_shown_are_those_that_were_used() -> None:
     tied = wm.Precomputed({name: [1.0 + i % 3, 0.0, 0.1 * (i % 3)] for i, name in enumerate(NAMES)})
     torch.manual_seed(0)

@@ -14,7 +14,7 @@ from whymatch.cost.cost import (
 )
 from whymatch.cost.term import PaddedPairs, Term
 from whymatch.cost.terms import Calibrated, Neighbours, Novelty, Order, Refined, WholeText
-from whymatch.cost.words import RareWords, SharedWords, WordCounts
+from whymatch.cost.words import RareWords, SharedWords, WordCounts, WordTerm
 
 __all__ = [
     "COSTS",
@@ -37,5 +37,6 @@ __all__ = [
     "Term",
     "WholeText",
     "WordCounts",
+    "WordTerm",
     "named_cost",
 ]

@@ -1,6 +1,6 @@
 """A cost as a value: one definition for alignment, training, saving, settings and the model card."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
@@ -46,7 +46,7 @@ class Cosine(Base):
 class NegativeCosine(Base):
     """Minus the cosine: the cost for which the paper's `below = 0` is meant."""
 
-    name, words, neutral = "negative_cosine", "negative cosine", 0.0
+    name, words, neutral = "negative-cosine", "negative cosine", 0.0
 
     def between(self, left: Array, right: Array) -> Array:
         return -(unit(left) @ unit(right).mT)
@@ -66,7 +66,7 @@ class Dot(Base):
 class ScaledDot(Base):
     """Minus the dot product over the root of the dimension, as in attention."""
 
-    name, words, neutral = "scaled_dot", "scaled dot product", 0.0
+    name, words, neutral = "scaled-dot", "scaled dot product", 0.0
 
     def between(self, left: Array, right: Array) -> Array:
         return -(left @ right.mT) / left.shape[-1] ** 0.5
@@ -86,7 +86,7 @@ class Euclidean(Base):
 class SquaredEuclidean(Base):
     """The square of the Euclidean distance."""
 
-    name, words, neutral, least = "squared_euclidean", "squared Euclidean distance", 2.0, 0.0
+    name, words, neutral, least = "squared-euclidean", "squared Euclidean distance", 2.0, 0.0
 
     def between(self, left: Array, right: Array) -> Array:
         return _distance(left, right) ** 2
@@ -135,6 +135,14 @@ class Cost:
         for part, kind in ((self.base, Base), *((term, Term) for term in terms)):
             if not isinstance(part, kind):
                 raise TypeError(f"A cost is Cost(base, *terms), such as Cost(Cosine(), Neighbours(0.4)), got {part!r}.")
+        names = [term.name for term in terms]
+        if repeated := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"A cost has a term once, got {', '.join(sorted(repeated))} several times.")
+        if len({id(term.counts) for term in terms if hasattr(term, "counts")}) > 1:
+            raise ValueError("The terms of a cost that weigh words share one WordCounts, got several.")
+
+    def __repr__(self) -> str:
+        return f"Cost({', '.join(map(repr, (self.base, *self.terms)))})"
 
     @property
     def name(self) -> str:
@@ -189,6 +197,9 @@ class Cost:
             return self(left[None], right[None], texts=texts)[0]
         if sizes is None:
             sizes = np.tile([left.shape[1], right.shape[1]], (len(left), 1))
+        if sizes.shape != (len(left), 2) or (texts is not None and len(texts) != len(left)):
+            given = f"sizes {sizes.shape}" + ("" if texts is None else f" and {len(texts)} pairs of texts")
+            raise ValueError(f"A batch of {len(left)} takes sizes ({len(left)}, 2) and as many texts, got {given}.")
         cost = self.base.between(self._mixed(left), self._mixed(right))
         for term in self.terms:
             cost = term.changed(cost, PaddedPairs(sizes, texts))
@@ -210,8 +221,7 @@ class Cost:
         Raises:
             ValueError: if a name or a parameter is none of a known distance or term.
         """
-        bases = {base.name: base for base in _subclasses(Base)}
-        terms = {term.name: term for term in _subclasses(Term)}
+        bases, terms = _by_name(Base), _by_name(Term)
         base, built = None, list[Term]()
         for place, entry in enumerate(values):
             if isinstance(entry, str) and place == 0 and entry in bases:
@@ -228,22 +238,29 @@ class Cost:
         return cls(base, *built)
 
 
-def _subclasses(kind: Any) -> Iterator[Any]:
-    """All classes below one that have a name of their own."""
-    for child in kind.__subclasses__():
-        if not child.__name__.startswith("_"):
-            yield child
-        yield from _subclasses(child)
+def _by_name(kind: Any) -> dict[str, Any]:
+    """All classes below one that have a name of their own, by that name.
+
+    Raises:
+        ValueError: if two of them have the same name.
+    """
+    named: dict[str, Any] = {}
+    pending = list(kind.__subclasses__())
+    while pending:
+        child = pending.pop()
+        pending += child.__subclasses__()
+        if "name" in vars(child):
+            if child.name in named:
+                raise ValueError(
+                    f"{child.__qualname__} and {named[child.name].__qualname__} are both called {child.name}."
+                )
+            named[child.name] = child
+    return named
 
 
 COSTS = {
-    "cosine": Cost(Cosine()),
+    **{base.name: Cost(base()) for base in (Cosine, NegativeCosine, Dot, ScaledDot, Euclidean, SquaredEuclidean)},
     "calibrated": Cost(Cosine(), Calibrated()),
-    "negative-cosine": Cost(NegativeCosine()),
-    "dot": Cost(Dot()),
-    "scaled-dot": Cost(ScaledDot()),
-    "euclidean": Cost(Euclidean()),
-    "squared-euclidean": Cost(SquaredEuclidean()),
 }
 """Costs by the names that the command line takes."""
 

@@ -32,17 +32,22 @@ class Refinement(nn.Module):
         if not cost.numel():
             return cost
         sizes = sizes.to(cost.device)
-        hidden = self.network[:3](_features(cost, sizes))
-        hidden = hidden * _mask(cost, sizes)[:, None]  # padding would leave a bias behind a text's end
-        return cost + self.network[3:](hidden)[:, 0]
+        precision = next(self.parameters()).dtype
+        hidden = self.network[:3](_features(cost, sizes).to(precision))
+        hidden = hidden * _mask(hidden[:, 0], sizes)[:, None]  # padding would leave a bias behind a text's end
+        return cost + self.network[3:](hidden)[:, 0].to(cost.dtype)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
 
     def alone(self, cost: Tensor, sizes: Tensor) -> Tensor:
-        """The same in evaluation mode and without gradients, in the precision of the weights."""
+        """The same in evaluation mode and without gradients."""
         training = self.training
         self.eval()
         try:
             with torch.no_grad():
-                return self(cost.to(next(self.parameters())), sizes).to(cost)
+                return self(cost.to(self.device), sizes).to(cost.device)
         finally:
             self.train(training)
 
@@ -59,7 +64,7 @@ def _mask(cost: Tensor, sizes: Tensor) -> Tensor:
 def _features(cost: Tensor, sizes: Tensor) -> Tensor:
     """(batch, channels, n, m): what can be said of a cost by those around it; zero at padding."""
     mask = _mask(cost, sizes)
-    plain = cost * mask
+    plain = cost.masked_fill(mask == 0, 0)
     n, m = (sizes[:, side, None, None].to(cost).clamp(min=1) for side in (0, 1))
     by_row = _standardised(plain, mask, m)
     of_columns = _standardised(plain.sum(dim=1, keepdim=True) / n, mask[:, :1], m).expand_as(cost)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -72,6 +71,8 @@ class Term:
     """What no pair costs less than after it, if it guarantees such a bound: -inf if it may lower any cost."""
     trains: ClassVar[bool] = False
     """Whether it has weights that training changes."""
+    ranks: ClassVar[bool] = True
+    """Whether links that it makes cheaper speak for a match, so that a ranker may use it."""
 
     def mixed_in(self, vectors: Array) -> Array | None:
         """What is added to vectors (batch, n, d) before they are compared; padding is zero vectors. None: nothing."""
@@ -97,10 +98,10 @@ class Term:
         values = self.parameters
         return {self.name: next(iter(values.values())) if len(values) == 1 else values}
 
-    @cached_property
+    @property
     def parameters(self) -> dict[str, Any]:
-        """Its numbers, by name; what they were measured on, such as word counts, is not among them."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.compare and field.init}
+        """Its numbers, by name; data, such as word counts, are fields with `repr=False` and not among them."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
 
     def __str__(self) -> str:
         numbers = ", ".join(f"{value:g}" for value in self.parameters.values())

@@ -1,6 +1,6 @@
 """Terms that look at vectors and costs: neighbours, whole text, novelty, order, calibration, a learned refinement."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
@@ -58,8 +58,7 @@ class Novelty(Term):
     """
 
     share: float
-    name = "novelty"
-    least = -inf
+    name, least, ranks = "novelty", -inf, False
 
     def __post_init__(self) -> None:
         non_negative(self)
@@ -134,10 +133,12 @@ def _log_sum_exp(logits: Array, axis: int) -> Array:
 
 @dataclass(frozen=True)
 class Refined(Term):
-    """Adds what a small network reads in the costs around a pair; it adds nothing before it is trained. Needs torch."""
+    """Adds what a small network reads in the costs around a pair; it adds nothing before it is trained. Needs torch.
+
+    The value holds the network: models that are built from one `Refined` share its weights.
+    """
 
     hidden: int
-    dropout: float = field(default=0.1, compare=False)
     name, least, trains = "refined", -inf, True
 
     def __post_init__(self) -> None:
@@ -149,11 +150,15 @@ class Refined(Term):
     def module(self) -> "Refinement":
         from whymatch.cost.refinement import Refinement
 
-        return Refinement(self.hidden, self.dropout)
+        return Refinement(self.hidden)
 
     def changed(self, cost: Array, pairs: PaddedPairs) -> Array:
         import torch
 
         if is_torch_array(cost):
             return self.module(cost, torch.from_numpy(pairs.sizes))
-        return self.module.alone(torch.from_numpy(cost), torch.from_numpy(pairs.sizes)).numpy()
+        if not len(cost):
+            return cost
+        sizes = torch.from_numpy(pairs.sizes)  # one by one: a convolution over a batch rounds otherwise
+        alone = [self.module.alone(torch.from_numpy(cost[b : b + 1]), sizes[b : b + 1]) for b in range(len(cost))]
+        return torch.cat(alone).numpy()

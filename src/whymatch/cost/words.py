@@ -60,6 +60,12 @@ class WordCounts:
         distinct = [{text[start:end].casefold() for start, end in words(text)} for text in texts]
         return cls(Counter(word for text_words in distinct for word in text_words), len(distinct))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WordCounts) and (self.texts, self.counts) == (other.texts, other.counts)
+
+    def __hash__(self) -> int:
+        return hash((self.texts, len(self.counts)))
+
     def forget(self) -> None:
         """Drops what is cached of texts that it has seen."""
         self._rarity, self._span_words, self._numbers = {}, {}, defaultdict(count().__next__)
@@ -116,11 +122,11 @@ def _spoken(piece: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _WordTerm(Term):
+class WordTerm(Term):
     """A term with a weight, which reads words and their counts."""
 
     weight: float
-    counts: WordCounts = field(compare=False, repr=False)
+    counts: WordCounts = field(repr=False)
     least = -inf
 
     def __post_init__(self) -> None:
@@ -130,11 +136,11 @@ class _WordTerm(Term):
     def from_value(cls, value: Any, counts: WordCounts | None = None) -> Self:
         if counts is None:
             raise ValueError(f"The cost term {cls.name} weighs words by how many texts have them: give WordCounts.")
-        return cls(value, counts)
+        return cls(**value, counts=counts) if isinstance(value, dict) else cls(value, counts)
 
 
 @dataclass(frozen=True)
-class RareWords(_WordTerm):
+class RareWords(WordTerm):
     """Makes links of rare words cheaper, by `weight` times what the two spans are worth together."""
 
     name, contextual = "rare_words", False
@@ -149,7 +155,7 @@ class RareWords(_WordTerm):
 
 
 @dataclass(frozen=True)
-class SharedWords(_WordTerm):
+class SharedWords(WordTerm):
     """Makes links cheaper by the rare words that two spans share: by `weight` where they have the same words."""
 
     name, contextual = "shared_words", False

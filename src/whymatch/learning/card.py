@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from whymatch.cost import Cost
 from whymatch.files import read_json, write_whole
+from whymatch.learning.settings import NO_COUNTS
 from whymatch.show.words import IN_CONTEXT
 from whymatch.text.encoders.models import MINILM
 from whymatch.transport.constraints import constraint_from_dict
@@ -64,7 +66,7 @@ def _card(folder: Path, evaluations: Sequence[Mapping[str, Any]]) -> str:
         f"It aligns two texts by {method}. {faithful if by_transport else ATTENDS}", "",
         "```python", "import whymatch as wm", "",
         f'model = wm.{kind.title()}.from_pretrained("{folder.name}")', "```", "",
-        f"Encoder: {names[0]}.",
+        f"Encoder: {names[0]}. Cost: {Cost.from_list(config['cost'], NO_COUNTS).name}.",
         *(["", f"The linked spans are read by a second model: {names[1]}."] if reader else []),
         *(["", KNOWS] if any(MINILM in name for name in names) else []),
         *(["", VOCABULARY] if "recurrent" in (encoder["kind"], (reader or encoder)["kind"]) else []),

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from whymatch.batching import Size, size_sorted
+from whymatch.batching import MAX_CELLS_PER_PASS, Size, size_sorted
 from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.classification import macro_f1, macro_f1_of
 from whymatch.evaluation.intervals import bootstrap
@@ -20,7 +20,6 @@ from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend
 from whymatch.text.encoders import Pair as Texts
 
-MAX_CELLS_PER_PASS = 2**19  # pairs of spans that are compared at once, padding included
 MAX_TEXT_PAIRS_PER_PASS = 128
 RANKING_METRICS = {"AUC": auc, "MAP": average_precision, "MRR": reciprocal_rank, "P@1": precision_at_1}
 SIDES = ("left", "right")

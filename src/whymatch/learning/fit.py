@@ -11,9 +11,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import torch
 from torch import Tensor, nn
 
-from whymatch.batching import Size, pieces
+from whymatch.batching import MAX_CELLS_PER_PASS, Size, pieces
 from whymatch.learning.checkpoint import Journal, load_checkpoint, save_checkpoint
-from whymatch.learning.evaluate import MAX_CELLS_PER_PASS
 from whymatch.learning.processes import Processes
 
 Item = TypeVar("Item")
@@ -73,6 +72,9 @@ class Task(Protocol[Item]):
 
     def score(self) -> float:
         """How good the model is on validation; high is good."""
+
+    def calibrate(self, report: Callable[[str], None]) -> None:
+        """Chooses on validation what else the trained model needs, and reports what could not be chosen."""
 
 
 class TrainingProgress(NamedTuple):

@@ -141,9 +141,9 @@ class RuleSettings:
             refuse_unread(self, "rule", ["below"], "a constraint")
             return Attend(1.0 if self.temperature is None else self.temperature, self.attention)  # type: ignore[arg-type]
         assert self.constraint is not None
-        if not self.constraint.startswith("up-to"):
-            refuse_unread(self, "rule", ["below"], "up-to")
         constraint = parse_constraint(self.constraint, self.below)
+        if constraint.thresholded and self.below is None:
+            raise ValueError(f"[rule] {self.constraint} links pairs that cost less than below: give below.")
         return Transport(constraint, Temperature(SMOOTH if self.temperature is None else self.temperature))
 
 

@@ -69,8 +69,8 @@ class Settings:
                 raise ValueError(f"A ranker has nothing to learn: {advice}.")
             if self.reader is not None:
                 raise ValueError('[reader] is for task = "classify": a ranker scores by the costs of its links.')
-            if any(term.name == "novelty" for term in cost.terms):
-                raise ValueError("novelty prefers what two texts do not share: it is for classifiers.")
+            if apart := [term.name for term in cost.terms if not term.ranks]:
+                raise ValueError(f"{apart[0]} prefers what two texts do not share: it is for classifiers.")
             refuse_unread(self.loss, "loss", ["alpha"], 'task = "classify"')
         else:
             refuse_unread(self.loss, "loss", ["margin", "negatives", "teacher"], 'task = "rank"')

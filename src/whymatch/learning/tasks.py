@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.ranking import average_precision
 from whymatch.learning.evaluate import choose_thresholds, passes, scores_of, validation_score
 from whymatch.learning.losses import combined, contrastive, distilled, rationale
+from whymatch.learning.sections import LossSettings
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Transport
@@ -23,7 +24,6 @@ from whymatch.text.document import Document
 from whymatch.text.encoders import Pair as Texts
 from whymatch.text.spans import Span, overlaps
 
-TaskName = Literal["rank", "classify"]
 TEACHER_WEIGHT = 0.5  # of the teacher's scores, beside the labels
 
 
@@ -183,7 +183,9 @@ def spans_in(text: Document, marked: Sequence[Span]) -> list[int]:
     return sorted({number for numbers in overlaps(text.spans, marked) for number in numbers})
 
 
-def build_task(model: Any, validation: Sequence[Any], loss: Any, teacher: Teacher | None = None) -> Any:
+def build_task(
+    model: Ranker | Classifier, validation: Sequence[Any], loss: LossSettings, teacher: Teacher | None = None
+) -> RankTask | ClassifyTask:
     """The task that trains a model of this kind, with the `[loss]` of its settings."""
     if isinstance(model, Ranker):
         return RankTask(model, validation, margin=loss.margin, negatives=loss.negatives, teacher=teacher)

@@ -1,7 +1,7 @@
 """From two texts to their alignment: split, encode, compare, solve."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from math import inf
 from pathlib import Path
@@ -61,10 +61,9 @@ class Aligner:
         of_words = self.splitter is words
         self.separator = " " if of_words else "\n"  # between the pieces of a text that comes split
         self.encoder = encoder_for(spans, encode) if encode is None or isinstance(encode, str) else encode
-        cost = named_cost(cost) if isinstance(cost, str) else cost
-        if of_words and (cost is None or cost == named_cost("calibrated")):
+        if of_words and cost in (None, "calibrated"):
             cost = WORD_COST
-        self.cost = cost or SENTENCE_COST
+        self.cost = named_cost(cost) if isinstance(cost, str) else cost or SENTENCE_COST
         self.below = THRESHOLDS.get((self.encoder.name, self.cost)) if below is None else below
         self.limit = limit
 
@@ -116,16 +115,12 @@ class Aligner:
         links_only: bool = False,
     ) -> list[Alignment | ValueError]:
         """As `align_many`, but a pair that cannot be aligned gives its error and changes nothing for the others."""
-        self.resolve(constraint)  # refused before texts are read
-        texts = [self._split_pair(pair) for pair in pairs]
-        readable = [number for number, pair in enumerate(texts) if not isinstance(pair, ValueError)]
-        vectors: list[Vectors | ValueError] = [ValueError("This pair was not encoded.")] * len(texts)
-        for number, pair_vectors in zip(readable, self.encode([texts[number] for number in readable]), strict=True):  # type: ignore[misc]
-            vectors[number] = pair_vectors
-        outcomes: list[Any] = [
-            pair if isinstance(pair, ValueError) else encoded for pair, encoded in zip(texts, vectors, strict=True)
-        ]
-        for numbers, solved in self._solve_batches(texts, vectors, constraint, clip):
+        resolved = self.resolve(constraint)
+        outcomes: list[Any] = [self._problem(pair, resolved, clip, constraint is None) for pair in pairs]
+        problems = {number: problem for number, problem in enumerate(outcomes) if isinstance(problem, Problem)}
+        vectors = self.encode([problem.texts for problem in problems.values()])
+        outcomes = _put(outcomes, dict(zip(problems, vectors, strict=True)))
+        for numbers, solved in self._solve_batches(problems, outcomes):
             plans = [one for one in solved if isinstance(one, Solved)]
             alignments = iter(self.explain(plans, links_only=links_only))
             for number, one in zip(numbers, solved, strict=True):
@@ -194,39 +189,29 @@ class Aligner:
 
         `explain` turns plans into alignments; who needs scores of many pairs and alignments of few, calls it for those.
         """
-        checked = [check_vectors(self.encoder.name, pair, rows) for pair, rows in zip(texts, vectors, strict=True)]
-        outcomes: list[Any] = list(checked)
-        for numbers, solved in self._solve_batches(texts, checked, constraint, clip):
-            for number, outcome in zip(numbers, solved, strict=True):
-                outcomes[number] = outcome
+        resolved = self.resolve(constraint)
+        outcomes: list[Any] = [fit_problem(pair, resolved, clip, by_default=constraint is None) for pair in texts]
+        problems = {number: problem for number, problem in enumerate(outcomes) if isinstance(problem, Problem)}
+        checked = {number: check_vectors(self.encoder.name, texts[number], vectors[number]) for number in problems}
+        outcomes = _put(outcomes, checked)
+        for numbers, solved in self._solve_batches(problems, outcomes):
+            outcomes = _put(outcomes, dict(zip(numbers, solved, strict=True)))
         return outcomes
 
     def _solve_batches(
-        self,
-        texts: Sequence[Pair | ValueError],
-        vectors: Sequence[Vectors | ValueError],
-        constraint: Constraint | None,
-        clip: bool,
+        self, problems: Mapping[int, Problem], vectors: Sequence[Vectors | ValueError]
     ) -> Iterator[tuple[list[int], list[Solved | ValueError]]]:
-        """The numbers of pairs of similar sizes, and their plans or errors; pairs that have an error are left out."""
-        resolved = self.resolve(constraint)
+        """The numbers of problems of similar sizes, and their plans or errors; those without vectors are left out."""
+        ready = {number: rows for number in problems if not isinstance(rows := vectors[number], ValueError)}
         groups: dict[Constraint, list[int]] = defaultdict(list)
-        problems: dict[int, Problem] = {}
-        sizes = [Size() if isinstance(pair, ValueError) else Size(1, *map(len, pair)) for pair in texts]
-        for number, (pair, pair_vectors) in enumerate(zip(texts, vectors, strict=True)):
-            if isinstance(pair, ValueError) or isinstance(pair_vectors, ValueError):
-                continue
-            problem = fit_problem(pair, resolved, clip, by_default=constraint is None)
-            if isinstance(problem, ValueError):
-                yield [number], [problem]
-                continue
-            problems[number] = problem
-            groups[problem.constraint].append(number)
+        for number in ready:
+            groups[problems[number].constraint].append(number)
+        sizes = {number: Size(1, *map(len, problems[number].texts)) for number in ready}
         for numbers in groups.values():
             for batch in size_sorted(numbers, sizes, MAX_PAIRS_PER_BATCH):
                 interruption_point()
                 chosen = [problems[number] for number in batch]
-                costs = self.compare_many([problem.texts for problem in chosen], [vectors[number] for number in batch])  # type: ignore[misc]
+                costs = self.compare_many([problem.texts for problem in chosen], [ready[number] for number in batch])
                 yield batch, solve_batch(chosen, costs, self.cost.neutral)
 
     def explain(self, solved: Sequence[Solved], *, links_only: bool = False) -> list[Alignment]:
@@ -293,15 +278,20 @@ class Aligner:
             raise ValueError(f"{resolved} links nothing: {reason}. Give a larger one{example}.")
         return resolved
 
-    def _split_pair(self, pair: Any) -> Pair | ValueError:
-        """Both texts split, or what is wrong."""
+    def _problem(self, pair: Any, constraint: Constraint, clip: bool, by_default: bool) -> Problem | ValueError:
+        """Both texts split, with the constraint that fits them, or what is wrong."""
         try:
             if isinstance(pair, str) or len(pair) != 2:
                 raise TypeError(f"A pair is (left, right), got {pair!r:.60}.")
             left, right = map(self.split, pair)
         except (ValueError, TypeError) as error:
             return ValueError(str(error))
-        return left, right
+        return fit_problem((left, right), constraint, clip, by_default=by_default)
+
+
+def _put(outcomes: Sequence[Any], changed: Mapping[int, Any]) -> list[Any]:
+    """The outcomes with those of some numbers changed."""
+    return [changed.get(number, outcome) for number, outcome in enumerate(outcomes)]
 
 
 def all_or_raise(outcomes: Iterable[Outcome | ValueError]) -> list[Outcome]:

@@ -161,13 +161,13 @@ class Alignment:
         Takes the aligner that made this alignment, unless that is the default one, of sentences or of words.
 
         Raises:
-            ValueError: if another aligner made it and none is given.
+            ValueError: if another aligner made it than the given or the default one.
         """
         from whymatch.matching.aligner import default_maker
         from whymatch.matching.verification import verify
 
         maker = aligner or default_maker(self.encoder, self.cost)
-        if maker is None:
+        if maker is None or (maker.encoder.name, maker.cost.name) != (self.encoder, self.cost):
             made_by = f"{self.encoder} with {self.cost}"
             raise ValueError(f"verify takes the aligner that made this alignment, by {made_by}: why.verify(aligner).")
         return verify(self, maker)

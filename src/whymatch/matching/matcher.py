@@ -46,8 +46,10 @@ def placed(vectors: Tensor, rows: Sequence[Sequence[int]], length: int) -> Tenso
     return filled.view(len(rows), length, vectors.shape[1])
 
 
-def states_of(encoder: Encoder, pairs: Sequence[Pair]) -> tuple[list[Tensor], list[Tensor]]:
-    """The vectors of the left and of the right texts, with gradients where the encoder is trainable.
+def states_of(
+    encoder: Encoder, pairs: Sequence[Pair], device: torch.device | None = None
+) -> tuple[list[Tensor], list[Tensor]]:
+    """The vectors of the left and of the right texts, with gradients where the encoder is trainable, on a device.
 
     A text in several pairs is encoded once.
     """
@@ -59,7 +61,7 @@ def states_of(encoder: Encoder, pairs: Sequence[Pair]) -> tuple[list[Tensor], li
     if hasattr(encoder, "states"):
         vectors = encoder.states(texts, spans)
     else:
-        vectors = [torch.from_numpy(rows) for rows in encoder.encode(texts, spans)]
+        vectors = [torch.from_numpy(rows).to(device) for rows in encoder.encode(texts, spans)]
     by_text = dict(zip(distinct, vectors, strict=True))
     return [by_text[left] for left, _ in pairs], [by_text[right] for _, right in pairs]
 
@@ -85,7 +87,7 @@ class Matcher(nn.Module):
 
     def forward(self, pairs: Sequence[Pair]) -> Matched:
         """Costs, weights and scores of split texts, as one padded batch."""
-        left, right = (padded(side) for side in states_of(self.aligner.encoder, pairs))
+        left, right = (padded(side) for side in states_of(self.aligner.encoder, pairs, self.device))
         sizes = torch.tensor([[len(a), len(b)] for a, b in pairs])
         with torch.autocast(left.device.type, enabled=False):  # half precision would make ties of near costs
             left, right = left.float(), right.float()

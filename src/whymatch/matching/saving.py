@@ -71,6 +71,8 @@ def save_pretrained(model: Matcher, folder: str | Path) -> None:
 def _write(model: Matcher, folder: Path) -> dict[str, Any]:
     """Writes all files but config.json, and returns what that is to hold."""
     config = _describe(model)
+    if getattr(model, "encoder", model.aligner.encoder) is not model.aligner.encoder:
+        raise ValueError("The model's encoder is not that of its aligner: build a new model with the other encoder.")
     encoders: dict[str, Encoder] = {"encoder": model.aligner.encoder}
     if isinstance(model, Classifier) and model.reader is not None:
         encoders["reader"] = model.reader.encoder
@@ -107,6 +109,8 @@ def _describe(model: Matcher) -> dict[str, Any]:
         "format": FORMAT,
         "kind": model.kind,
         "spans": aligner.spans,
+        "below": aligner.below,
+        "limit": aligner.limit,
         "cost": cost,
         "rule": rule.to_dict(),
         "encoder": describe_encoder(aligner.encoder),
@@ -208,7 +212,8 @@ def _read(folder: Path, encoder: Encoder | None) -> Ranker | Classifier:
         counted = json.loads((folder / COUNTS).read_text(encoding="utf-8"))
         counts = WordCounts(counted["words"], counted["texts"])
     built = build_encoder(folder / "encoder", config["encoder"], vectors, encoder)
-    aligner = Aligner(config["spans"], built, Cost.from_list(config["cost"], counts))
+    cost = Cost.from_list(config["cost"], counts)
+    aligner = Aligner(config["spans"], built, cost, below=config["below"], limit=config["limit"])
     rule = rule_from_dict(config["rule"])
     model: Ranker | Classifier
     if config["kind"] == "classifier":

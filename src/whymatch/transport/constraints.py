@@ -11,8 +11,6 @@ from math import isfinite
 from operator import index
 from typing import Any, ClassVar, TypeAlias
 
-import numpy as np
-
 Sizes: TypeAlias = Any  # an int or an integer array
 
 INSTEAD = "UpTo(1, below=…) allows fewer links."
@@ -369,14 +367,14 @@ def smaller(a: Sizes, b: Sizes) -> Sizes:
     """The smaller of two numbers, or of arrays and numbers; nothing waits for a GPU."""
     if isinstance(a, int):
         return min(a, b)
-    return np.minimum(a, b) if isinstance(a, np.ndarray) else a.clamp(max=b)
+    return a.clip(max=b)
 
 
 def larger(a: Sizes, b: Sizes) -> Sizes:
     """The larger of two numbers, or of arrays and numbers; nothing waits for a GPU."""
     if isinstance(a, int):
         return max(a, b)
-    return np.maximum(a, b) if isinstance(a, np.ndarray) else a.clamp(min=b)
+    return a.clip(min=b)
 
 
 def _sorted(left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:

@@ -124,4 +124,7 @@ def check_vectors(encoder_name: str, pair: Pair, vectors: Vectors) -> Vectors | 
             raise TypeError(f"{encoder_name} must give one row per span, gave {shape} for {len(text)} spans.")
         if not np.isfinite(rows).all():
             return ValueError("The vectors hold NaN or infinity.")
+    left, right = (rows.shape[1] for rows in vectors)
+    if left != right:
+        return ValueError(f"The vectors of the two texts have {left} and {right} dimensions, and cannot be compared.")
     return vectors
