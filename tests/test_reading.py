@@ -212,3 +212,11 @@ def test_a_table_without_a_required_column_is_refused(tmp_path: Path, name: str)
     else:
         with pytest.raises(ValueError, match="has no column 'c', only a, b"):
             [*read_rows(file, ("a", "c"))]
+
+
+def test_a_byte_order_mark_before_a_quoted_header_is_no_part_of_it(tmp_path: Path) -> None:
+    file = tmp_path / "corpus.csv"
+    file.write_bytes(b'\xef\xbb\xbf"id","text"\r\n1,x\r\n')
+    assert [row.values for row in read_rows(file, ["id", "text"])] == [{"id": "1", "text": "x"}]
+    with pytest.raises(ValueError, match="There is no encoding 'nope'"):
+        list(read_rows(file, ["id", "text"], encoding="nope"))

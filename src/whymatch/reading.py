@@ -235,8 +235,12 @@ def read_rows(
 
 def _table_rows(file: Path, required: Sequence[str], encoding: str, max_bytes: int, advice: str) -> Iterator[FileRow]:
     csv.field_size_limit(max_bytes)
+    decoded(b"", str(file), encoding)  # raises for an encoding that does not exist
     with opened(file) as data:
-        lines = (_marked_text(line, encoding, max_bytes) for line in byte_lines(data, max_bytes))
+        lines = (
+            _marked_text(line if number else line.removeprefix(codecs.BOM_UTF8), encoding, max_bytes)
+            for number, line in enumerate(byte_lines(data, max_bytes))
+        )
         rows = csv.reader(lines, delimiter="\t" if ending(file) == ".tsv" else ",", strict=True)
         header: list[str] | None = None
         while True:
@@ -249,7 +253,7 @@ def _table_rows(file: Path, required: Sequence[str], encoding: str, max_bytes: i
             if values is None:
                 return
             if header is None:
-                header = [name.removeprefix("\ufeff") for name in values]
+                header = values
                 _check_columns(file, header, required, advice)
             elif values:
                 yield FileRow(number, _named_fields(header, values, encoding, max_bytes), _position(data))

@@ -150,7 +150,7 @@ def test_a_ranker_is_chosen_among_several_by_validation(
         (f"hidden = {'9' * 5000}", "is not TOML"),
         ("hidden = 9999999999", "hidden takes whole numbers of up to 2,147,483,647, got 9999999999"),
         ("hidden = 999999", "hidden is from 1 to 16,384"),
-        ("cost = [{refined = 999999}]", "from 1 to 16,384"),
+        ("cost = [{refined = 999999}]", "from 1 to 1,024"),
         ("[encoder]\nkind = 'recurrent'\nvectors = 'x'\nhidden = 999999", "hidden is from 1 to 16,384"),
         ("[encoder]\nkind = 'recurrent'\nvectors = 'x'\nlayers = 999", "layers from 0 to 64"),
         (f"[schedule]\nepochs = {[*range(200)]}\nbatch = {[*range(200)]}", "40,000 combinations to try, more than"),

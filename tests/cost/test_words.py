@@ -138,6 +138,14 @@ def test_weights_that_are_no_price_are_refused(term: type[RareWords], weight: fl
         term(weight, WordCounts({}, 0))
 
 
+@pytest.mark.parametrize(
+    ("counts", "texts"), [({"a": -1}, 3), ({"a": "x"}, 3), ({}, -1), ({"a": 1.5}, 3), ({"a": True}, 3)]
+)
+def test_counts_that_count_nothing_are_refused(counts: dict[str, int], texts: int) -> None:
+    with pytest.raises(ValueError, match="whole numbers of texts"):
+        WordCounts(counts, texts)
+
+
 def test_words_that_are_counted_more_often_than_there_are_texts_are_worth_nothing() -> None:
     counts = WordCounts({"the": 9}, 2)
     assert counts.rarity(joined(["the"])).item() == 0

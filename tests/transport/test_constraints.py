@@ -38,8 +38,10 @@ def test_other_texts_are_refused(text: str) -> None:
         parse_constraint(text)
 
 
-@pytest.mark.parametrize("values", [{}, {"name": "Other"}, {"name": "Exactly"}, {"name": "Balanced", "k": 1}])
-def test_other_dictionaries_are_refused(values: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "values", [{}, None, "Exactly", {"name": []}, {"name": "Other"}, {"name": "Exactly"}, {"name": "Balanced", "k": 1}]
+)
+def test_other_dictionaries_are_refused(values: Any) -> None:
     with pytest.raises(ValueError, match=r"named Exactly|no fields of"):
         constraint_from_dict(values)
 

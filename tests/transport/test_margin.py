@@ -2,6 +2,7 @@
 
 from itertools import combinations, permutations
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -58,3 +59,10 @@ def test_a_batch_equals_single_margins_and_a_bad_problem_has_none() -> None:
 def test_single_precision_does_not_blur_it() -> None:
     cost = torch.tensor([[1.0, 1.0 + 2**-20], [5.0, 5.0]])
     assert margin(cost, Exactly(1), solve(cost, Exactly(1))) == 2**-20
+
+
+def test_a_link_next_to_the_threshold_counts_from_the_threshold_as_it_was_rounded() -> None:
+    cost = np.nextafter(np.full((1, 1), 0.55, np.float32), np.float32(0))
+    constraint = UpTo(1, below=0.55)
+    found = margin(cost, constraint, solve(cost, constraint))
+    assert found == np.float32(0.55) - cost[0, 0]

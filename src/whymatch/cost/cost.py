@@ -221,6 +221,8 @@ class Cost:
         Raises:
             ValueError: if a name or a parameter is none of a known distance or term.
         """
+        if not isinstance(values, list | tuple):
+            raise ValueError(f"cost is a list, such as ['cosine', {{'neighbours': 0.4}}], got {values!r:.80}.")
         bases, terms = _by_name(Base), _by_name(Term)
         base, built = None, list[Term]()
         for place, entry in enumerate(values):

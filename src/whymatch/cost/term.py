@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from sys import float_info
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -111,5 +112,5 @@ class Term:
 def non_negative(term: Term) -> None:
     """Raises ValueError unless all parameters of a term are finite numbers that are 0 or more."""
     for name, value in term.parameters.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-            raise ValueError(f"{type(term).__name__}({name}={value!r}) takes a number that is 0 or more.")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= float_info.max:
+            raise ValueError(f"{type(term).__name__}({name}={value!r:.80}) takes a number that is 0 or more.")

@@ -12,6 +12,8 @@ from whymatch.cost.term import Array, PaddedPairs, Term, non_negative
 if TYPE_CHECKING:
     from whymatch.cost.refinement import Refinement
 
+MAX_REFINED_UNITS = 1_024  # of a network whose memory grows with their square
+
 
 @dataclass(frozen=True)
 class Neighbours(Term):
@@ -143,8 +145,9 @@ class Refined(Term):
 
     def __post_init__(self) -> None:
         non_negative(self)
-        if not isinstance(self.hidden, int) or not 1 <= self.hidden <= 16_384:
-            raise ValueError(f"Refined(hidden={self.hidden!r}) takes a whole number of units, from 1 to 16,384.")
+        if not isinstance(self.hidden, int) or not 1 <= self.hidden <= MAX_REFINED_UNITS:
+            limit = f"{MAX_REFINED_UNITS:,}"
+            raise ValueError(f"Refined(hidden={self.hidden!r}) takes a whole number of units, from 1 to {limit}.")
 
     @cached_property
     def module(self) -> "Refinement":

@@ -48,6 +48,8 @@ class WordCounts:
     """
 
     def __init__(self, counts: Mapping[str, int], texts: int) -> None:
+        if not all(type(number) is int and number >= 0 for number in (texts, *counts.values())):
+            raise ValueError("WordCounts takes whole numbers of texts, 0 or more, for all texts and for each word.")
         self.counts, self.texts = dict(counts), texts
         self._rarity: dict[Document, np.ndarray]
         self._span_words: dict[Document, _SpanWords]

@@ -238,7 +238,7 @@ class Alignment:
                 cost=str(values["cost"]),
                 encoder=str(values["encoder"]),
             )
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise ValueError(f"This alignment is damaged: {type(error).__name__}: {error}") from None
 
     def to_pharaoh(self) -> str:

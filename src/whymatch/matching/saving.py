@@ -207,6 +207,8 @@ def _read(folder: Path, encoder: Encoder | None) -> Ranker | Classifier:
     _check_files(folder, config["files"])
     tensors = load_file(folder / WEIGHTS)
     vectors = _read_vectors(folder, config, tensors)
+    if not isinstance(config["spans"], str):
+        raise ValueError(f"its spans are {config['spans']!r:.40}, and not the name of a way to cut texts. {AGAIN}.")
     counts = None
     if COUNTS in config["files"]:
         counted = json.loads((folder / COUNTS).read_text(encoding="utf-8"))
@@ -225,7 +227,9 @@ def _read(folder: Path, encoder: Encoder | None) -> Ranker | Classifier:
         model.thresholds = {side: float(value) for side, value in config["thresholds"].items()}
     else:
         model = Ranker(aligner, rule)
-        model.calibration = tuple(config["calibration"]) if config["calibration"] else None
+        if config["calibration"]:
+            slope, offset = map(float, config["calibration"])
+            model.calibration = slope, offset
     own = (*OF_MODEL.values(),)
     tensors |= {name: tensor for name, tensor in model.state_dict().items() if name.startswith(own)}
     model.load_state_dict(tensors)
@@ -249,6 +253,8 @@ def _read_config(folder: Path) -> dict[str, Any]:
 
 def _check_files(folder: Path, digests: Mapping[str, str]) -> None:
     """Raises ValueError for the first file that is missing, changed, or one too many in the folder of an encoder."""
+    if WEIGHTS not in digests:
+        raise ValueError(f"{CONFIG} does not list {WEIGHTS}. {AGAIN}.")
     for name, digest in digests.items():
         path = member(folder, name)
         if not path.is_file():
@@ -264,6 +270,11 @@ def _read_vectors(folder: Path, config: dict[str, Any], tensors: dict[str, Tenso
     """The word vectors of recurrent encoders, taken out of the tensors."""
     for values in (config["encoder"], config.get("reader")):
         if values and values["kind"] == "recurrent":
+            if VOCABULARY not in config["files"]:
+                raise ValueError(f"{CONFIG} does not list {VOCABULARY}. {AGAIN}.")
             words = json.loads((folder / VOCABULARY).read_text(encoding="utf-8"))
+            rows = words.values() if isinstance(words, dict) else [None]
+            if not all(type(row) is int and 0 <= row < len(tensors["vectors"]) for row in rows):
+                raise ValueError(f"{VOCABULARY} has words without a vector. {AGAIN}.")
             return WordVectors(values["name"], words, tensors.pop("vectors").numpy())
     return None

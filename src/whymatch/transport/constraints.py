@@ -311,10 +311,10 @@ def constraint_from_dict(values: Mapping[str, Any]) -> Constraint:
     >>> constraint_from_dict({"name": "UpTo", "k": 2, "below": 0.5})
     UpTo(k=2, below=0.5)
     """
-    fields = dict(values)
-    name = fields.pop("name", None)
     kinds = {kind.__name__: kind for kind in CONSTRAINTS}
-    if name not in kinds:
+    fields = dict(values) if isinstance(values, Mapping) else {}
+    name = fields.pop("name", None)
+    if not isinstance(name, str) or name not in kinds:
         raise ValueError(f"A constraint is named {', '.join(kinds)}, got {name!r:.80}.")
     try:
         return kinds[name](**fields)

@@ -104,6 +104,8 @@ def margin(
     xp, (count, n, m) = batch.xp, batch.costs.shape
     if tuple(solution.plan.shape) != ((n, m) if batch.single else (count, n, m)):
         raise ValueError(f"The solution is of other costs: its plan has shape {tuple(solution.plan.shape)}.")
+    if constraint.thresholded:  # as it was rounded when the costs were solved
+        constraint = replace(constraint, below=batch.below(constraint))  # type: ignore[type-var]
     exact = batch.in_double()
     masses = None if mass is None else tuple(given(batch, mass)[0])
     _, best, _, status = optimal(exact, constraint, masses)
