@@ -363,9 +363,23 @@ def test_a_subclass_without_a_name_takes_no_place_and_a_name_is_taken_once() -> 
     class Impostor(Nearer):
         name = "again"
 
-    with pytest.raises(ValueError, match="are both called again"):
-        Cost.from_list([])
-    Impostor.name = "impostor"  # or no other test could read a list
+    assert Cost.from_list(["cosine", {"neighbours": 0.4}])  # others are not concerned
+    with pytest.raises(ValueError, match=r"Again and .*Impostor are both called again"):
+        Cost.from_list([{"again": 0.4}])
+
+
+def test_a_class_that_is_defined_again_takes_the_place_of_the_first() -> None:
+    def define() -> type[Term]:
+        @dataclass(frozen=True)
+        class Notebook(Term):
+            amount: float
+            name = "notebook"
+
+        return Notebook
+
+    first, last = define(), define()
+    assert first is not last
+    assert type(Cost.from_list([{"notebook": 1.0}]).terms[0]) is last
 
 
 def test_terms_that_read_words_ask_for_texts() -> None:

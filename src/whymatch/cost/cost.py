@@ -1,5 +1,6 @@
 """A cost as a value: one definition for alignment, training, saving, settings and the model card."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -227,37 +228,40 @@ class Cost:
         base, built = None, list[Term]()
         for place, entry in enumerate(values):
             if isinstance(entry, str) and place == 0 and entry in bases:
-                base = bases[entry]()
+                base = _only(bases[entry])()
                 continue
             if not isinstance(entry, Mapping) or len(entry) != 1 or next(iter(entry)) not in terms:
                 known = f"one of {', '.join(sorted(bases))} first, then terms such as {{neighbours = 0.4}}"
                 raise ValueError(f"cost is a list of {known} ({', '.join(sorted(terms))}), got {entry!r:.80}.")
             ((name, value),) = entry.items()
             try:
-                built.append(terms[name].from_value(value, counts))
+                built.append(_only(terms[name]).from_value(value, counts))
             except TypeError as error:
                 raise ValueError(f"cost term {name}: {error}.") from None
         return cls(base, *built)
 
 
-def _by_name(kind: Any) -> dict[str, Any]:
-    """All classes below one that have a name of their own, by that name.
-
-    Raises:
-        ValueError: if two of them have the same name.
-    """
-    named: dict[str, Any] = {}
+def _by_name(kind: Any) -> dict[str, list[Any]]:
+    """The classes below one by the name that each gives itself; of a class that was defined again, the last one."""
+    named: dict[str, dict[tuple[str, str], Any]] = defaultdict(dict)
     pending = list(kind.__subclasses__())
-    while pending:
-        child = pending.pop()
+    for child in pending:
         pending += child.__subclasses__()
         if "name" in vars(child):
-            if child.name in named:
-                raise ValueError(
-                    f"{child.__qualname__} and {named[child.name].__qualname__} are both called {child.name}."
-                )
-            named[child.name] = child
-    return named
+            named[child.name][child.__module__, child.__qualname__] = child
+    return {name: [*classes.values()] for name, classes in named.items()}
+
+
+def _only(classes: Sequence[Any]) -> Any:
+    """The class of a name.
+
+    Raises:
+        ValueError: if several classes have it.
+    """
+    if len(classes) > 1:
+        names = " and ".join(f"{child.__module__}.{child.__qualname__}" for child in classes)
+        raise ValueError(f"{names} are both called {classes[0].name}: give one of them another name.")
+    return classes[0]
 
 
 COSTS = {
