@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment, linprog
 from torch import Tensor
 
-from whymatch.transport import Balanced, Constraint, Exactly, OneTo, Solution, UpTo, augmented
+from whymatch.transport import Balanced, Constraint, Each, Exactly, OneTo, Solution, UpTo, augmented
 from whymatch.transport.solution import TOLERANCE
 
 Array = NDArray[Any]
@@ -107,6 +107,11 @@ def extreme_costs(draw: st.DrawFn, dtype: torch.dtype) -> Tensor:
 
 
 def constraints() -> st.SearchStrategy[Constraint]:
+    return st.one_of(of_the_paper(), st.builds(Each, st.integers(1, 4), st.sampled_from([0.0, 0.5, -0.7])))
+
+
+def of_the_paper() -> st.SearchStrategy[Constraint]:
+    """Those that have the paper's construction, so that there is a smooth mode; texts can be swapped under them."""
     k = st.integers(1, 4)
     return st.one_of(
         st.just(Balanced()),
@@ -141,7 +146,10 @@ def broken_promises(plan: torch.Tensor, cost: torch.Tensor, constraint: Constrai
             broken |= total != n
         return broken.numpy()
     mass = plan.new_tensor(float(constraint.mass(n, m)))
-    broken |= (links & (plan != mass)).any(2).any(1) | (of_longer > 1).any(1)
+    broken |= (links & (plan != mass)).any(2).any(1)
+    if isinstance(constraint, Each):
+        return (broken | (rows > constraint.k).any(1) | (links & (cost >= constraint.zero(0.0))).any(2).any(1)).numpy()
+    broken |= (of_longer > 1).any(1)
     if isinstance(constraint, OneTo):
         broken |= (of_shorter != constraint.k).any(1)
     elif isinstance(constraint, UpTo):
@@ -178,7 +186,7 @@ def by_program(cost: Tensor, constraint: Constraint) -> float | None:
     n, m = cost.shape
     shift = constraint.zero(0.0)
     values = cost.double().numpy().ravel() - shift
-    allowed = np.isfinite(values) & ((values < 0) | (not isinstance(constraint, UpTo)))
+    allowed = np.isfinite(values) & ((values < 0) | (not constraint.thresholded))
     of_row, of_column = np.kron(np.eye(n), np.ones(m)), np.kron(np.ones(n), np.eye(m))
     shorter, longer = (of_row, of_column) if n <= m else (of_column, of_row)
     at_most: list[tuple[Array, Array]] = []
@@ -186,6 +194,9 @@ def by_program(cost: Tensor, constraint: Constraint) -> float | None:
     mass = 1.0
     if isinstance(constraint, Balanced):
         equal = [(of_row, np.full(n, 1 / n)), (of_column, np.full(m, 1 / m))]
+    elif isinstance(constraint, Each):
+        mass = float(constraint.mass(n, m))
+        at_most = [(of_row, np.full(n, constraint.k)), (np.eye(n * m), np.ones(n * m))]
     else:
         mass = float(constraint.mass(n, m))
         at_most = [(longer, np.ones(len(longer)))]
@@ -212,9 +223,11 @@ def by_fractions(cost: Tensor, constraint: Constraint) -> list[Fraction]:
     n, m = cost.shape
     shorter, longer = min(n, m), max(n, m)
     rows = [[None if value == inf else Fraction(value) for value in row] for row in cost.double().tolist()]
-    rows = rows if n <= m else [list(column) for column in zip(*rows, strict=True)]
+    rows = rows if n <= m or isinstance(constraint, Each) else [list(column) for column in zip(*rows, strict=True)]
     if isinstance(constraint, UpTo):
         ways = up_to_ways(shorter, longer, constraint.k)
+    elif isinstance(constraint, Each):
+        ways = each_ways(n, m, constraint.k)
     elif isinstance(constraint, Exactly):
         ways = [
             list(zip(left, right, strict=True))
@@ -227,14 +240,14 @@ def by_fractions(cost: Tensor, constraint: Constraint) -> list[Fraction]:
         left = [i for i in range(shorter) for _ in range(replicas)]
         right = [j for j in range(longer) for _ in range(columns)]
         ways = [list(zip(left, chosen, strict=True)) for chosen in set(permutations(right, len(left)))]
-    below = Fraction(constraint.zero(0.0)) if isinstance(constraint, UpTo) else None
+    below = Fraction(constraint.zero(0.0)) if constraint.thresholded else None
     objectives = []
     for links in ways:
         costs = [rows[i][j] for i, j in links]
         if any(value is None or (below is not None and value >= below) for value in costs):
             continue
         total = sum((value - (below or 0) for value in costs if value is not None), Fraction(0))
-        objectives.append(total / (min(constraint.k * shorter, longer) if isinstance(constraint, UpTo) else len(links)))
+        objectives.append(total / (constraint.full(n, m) if constraint.thresholded else len(links)))
     return sorted(objectives)
 
 
@@ -245,4 +258,13 @@ def up_to_ways(shorter: int, longer: int, k: int) -> list[list[tuple[int, int]]]
         [(i, j) for j, i in enumerate(chosen) if i >= 0]
         for chosen in owners
         if all(chosen.count(i) <= k for i in range(shorter))
+    ]
+
+
+def each_ways(left: int, right: int, k: int) -> list[list[tuple[int, int]]]:
+    """Every way to link each left span to at most k right spans."""
+    choices = [chosen for size in range(min(k, right) + 1) for chosen in combinations(range(right), size)]
+    return [
+        [(i, j) for i, chosen in enumerate(chosen_by_all) for j in chosen]
+        for chosen_by_all in product(choices, repeat=left)
     ]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from whymatch.text.encoders.sentence import SentenceEncoder
     from whymatch.text.spans import Span
     from whymatch.text.vectors import read_vectors
-    from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo
+    from whymatch.transport.constraints import Balanced, Constraint, Each, Exactly, OneTo, UpTo
     from whymatch.transport.exact import path, solve
 
 __version__ = "0.1.0"
@@ -34,6 +34,7 @@ _HOMES = {
     "Constraint": "transport.constraints",
     "Cost": "cost",
     "Document": "text.document",
+    "Each": "transport.constraints",
     "Exactly": "transport.constraints",
     "Index": "search.index",
     "Link": "matching.alignment",
@@ -59,6 +60,7 @@ __all__ = [
     "Constraint",
     "Cost",
     "Document",
+    "Each",
     "Exactly",
     "Index",
     "Link",

@@ -69,7 +69,8 @@ def test_both_kinds_give_the_same_numbers(
     plans = solve(cost, constraint, **of_numpy), solve(there, constraint, **of_torch)
     assert same(*plans, cost.dtype)
     assert same(plans[0].links, plans[1].links, cost.dtype)
-    assert same(sinkhorn(cost, constraint, **of_numpy), sinkhorn(there, constraint, **of_torch), cost.dtype)
+    if not constraint.shares_right:
+        assert same(sinkhorn(cost, constraint, **of_numpy), sinkhorn(there, constraint, **of_torch), cost.dtype)
     assert same(path(cost, sizes=sizes), path(there, sizes=of_torch["sizes"]), cost.dtype)
     margins = margin(cost, constraint, plans[0], **of_numpy), margin(there, constraint, plans[1], **of_torch)
     assert same(margins[0], margins[1], cost.dtype)

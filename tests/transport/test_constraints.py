@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.problems import constraints
-from whymatch.transport import Balanced, Constraint, Exactly, OneTo, UpTo
+from whymatch.transport import Balanced, Constraint, Each, Exactly, OneTo, UpTo
 from whymatch.transport.constraints import CONSTRAINTS, constraint_from_dict, parse_constraint
 
 SIZES = st.tuples(st.integers(0, 9), st.integers(0, 9))
@@ -29,6 +29,7 @@ def test_every_constraint_has_its_own_word_and_says_what_it_does() -> None:
     assert OneTo(2).words == "every span of the shorter text in exactly 2 links"
     assert UpTo(1, below=0.5).words == "up to one link a span, where the cost is below 0.5"
     assert UpTo(2).words == "up to 2 links a span, where it is significant"
+    assert Each(2, below=0.5).words == "up to 2 links for each left span, where the cost is below 0.5"
     assert Balanced().words == "every span carries its share"
 
 
@@ -53,6 +54,9 @@ def test_below_is_left_open_until_it_is_resolved() -> None:
     assert (UpTo(1).zero(7.0), UpTo(1, below=0.4).zero(7.0), Exactly(1).zero(7.0)) == (0.0, 0.4, 7.0)
     with pytest.raises(ValueError, match=r"give UpTo\(1, below=…\)"):
         UpTo(1).resolved(None)
+    with pytest.raises(ValueError, match=r"give Each\(3, below=…\)"):
+        Each(3).resolved(None)
+    assert Each(2).resolved(0.4) == parse_constraint("each:2", below=0.4) == Each(2, below=0.4)
     with pytest.raises(ValueError, match="below goes with up-to"):
         parse_constraint("exactly:2", below=0.5)
 
@@ -60,7 +64,8 @@ def test_below_is_left_open_until_it_is_resolved() -> None:
 @given(constraint=constraints(), sizes=st.lists(SIZES, min_size=1, max_size=5))
 def test_sizes_may_be_numbers_arrays_or_tensors(constraint: Constraint, sizes: list[tuple[int, int]]) -> None:
     methods = [constraint.admits, constraint.per_span]
-    methods += [] if constraint.takes_masses else [constraint.full, constraint.dummies]
+    methods += [] if constraint.takes_masses else [constraint.full]
+    methods += [] if constraint.takes_masses or constraint.shares_right else [constraint.dummies]
     array, tensor = np.array(sizes).T, torch.tensor(sizes).T
     for method in methods:
         one_by_one = np.array([method(*pair) for pair in sizes])

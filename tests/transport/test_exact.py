@@ -13,12 +13,13 @@ from tests.problems import (
     constraints,
     costs,
     keeps_its_promise,
+    of_the_paper,
     spread_of,
     within_tolerance,
 )
-from whymatch.transport import Balanced, Constraint, Exactly, OneTo, Status, UpTo, margin, pad, solve
+from whymatch.transport import Balanced, Constraint, Each, Exactly, OneTo, Status, UpTo, margin, pad, solve
 
-FOUR = [Balanced(), OneTo(2), UpTo(2, below=0.1), Exactly(3)]
+FIVE = [Balanced(), OneTo(2), UpTo(2, below=0.1), Exactly(3), Each(2, below=0.1)]
 CLEAR = 1e-6  # a margin above this is not rounding, for costs of about 1
 
 
@@ -50,7 +51,7 @@ def test_cost_and_feasibility_agree_with_a_linear_program(cost: torch.Tensor, co
         assert float(solution.cost) == pytest.approx(expected, abs=1e-7 * max(1.0, spread))
 
 
-@given(cost=costs(), constraint=constraints().filter(lambda c: not isinstance(c, Balanced)))
+@given(cost=costs(), constraint=of_the_paper().filter(lambda c: not isinstance(c, Balanced)))
 def test_cost_and_feasibility_agree_with_scipy_on_the_augmented_problem(
     cost: torch.Tensor, constraint: Constraint
 ) -> None:
@@ -95,7 +96,7 @@ def test_a_planted_permutation_is_found(seed: int, n: int, extra: int) -> None:
         assert solve(cost, constraint).plan.argmax(dim=1).tolist() == right.tolist()
 
 
-@pytest.mark.parametrize("constraint", FOUR, ids=repr)
+@pytest.mark.parametrize("constraint", FIVE, ids=repr)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_padding_and_neighbours_change_nothing(constraint: Constraint, dtype: torch.dtype) -> None:
     generator = torch.Generator().manual_seed(0)
@@ -132,7 +133,7 @@ def test_a_ragged_batch_of_anything_equals_its_problems(alone: list[torch.Tensor
         assert together.status[b] == single.status
 
 
-@given(cost=costs(), constraint=constraints())
+@given(cost=costs(), constraint=of_the_paper())
 def test_swapping_the_texts_transposes_a_unique_plan(cost: torch.Tensor, constraint: Constraint) -> None:
     if isinstance(constraint, UpTo) and constraint.k > 1 and cost.shape[0] == cost.shape[1]:
         return  # the left text counts as the shorter one
@@ -142,7 +143,7 @@ def test_swapping_the_texts_transposes_a_unique_plan(cost: torch.Tensor, constra
         assert torch.equal(here.plan, there.plan.T)
 
 
-@pytest.mark.parametrize("constraint", FOUR, ids=repr)
+@pytest.mark.parametrize("constraint", FIVE, ids=repr)
 def test_the_same_input_gives_the_same_plan_on_ties(constraint: Constraint) -> None:
     cost = torch.randint(0, 2, (40, 6, 13), generator=torch.Generator().manual_seed(1)).float()
     plans = [solve(cost, constraint).plan for _ in range(3)]
@@ -150,7 +151,7 @@ def test_the_same_input_gives_the_same_plan_on_ties(constraint: Constraint) -> N
     assert torch.equal(plans[0], plans[2])
 
 
-@pytest.mark.parametrize("constraint", FOUR, ids=repr)
+@pytest.mark.parametrize("constraint", FIVE, ids=repr)
 def test_single_precision_finds_the_links_of_double_precision(constraint: Constraint) -> None:
     cost = torch.randn(200, 9, 20, generator=torch.Generator().manual_seed(2))
     single, double = solve(cost, constraint), solve(cost.double(), constraint)
@@ -163,7 +164,7 @@ def test_half_precision_is_solved_as_it_is() -> None:
     assert torch.equal(solve(cost, Exactly(2)).plan, solve(cost.float(), Exactly(2)).plan.bfloat16())
 
 
-@pytest.mark.parametrize("constraint", FOUR, ids=repr)
+@pytest.mark.parametrize("constraint", FIVE, ids=repr)
 def test_a_layout_in_memory_changes_nothing(constraint: Constraint) -> None:
     cost = torch.randn(9, 20, generator=torch.Generator().manual_seed(4))
     strided = torch.stack([cost, cost], dim=-1)[..., 0]
@@ -176,14 +177,14 @@ def test_shifting_and_scaling_costs_moves_no_link() -> None:
         assert torch.equal(solve(cost, constraint).plan > 0, solve(cost * 1000 - 7, constraint).plan > 0)
 
 
-@pytest.mark.parametrize("constraint", [Balanced(), OneTo(1), UpTo(1, below=2.0), Exactly(2)], ids=repr)
+@pytest.mark.parametrize("constraint", [Balanced(), OneTo(1), UpTo(1, below=2.0), Exactly(2), Each(2, 2.0)], ids=repr)
 def test_the_certificate_holds_where_costs_are_far_above_the_smallest(constraint: Constraint) -> None:
     cost = 0.9 + 0.1 * torch.rand(700, 700, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     cost[0, 0] = 0
     assert within_tolerance(solve(cost, constraint), cost, constraint)
 
 
-@pytest.mark.parametrize("constraint", [Balanced(), OneTo(1), UpTo(1), Exactly(5)], ids=repr)
+@pytest.mark.parametrize("constraint", [Balanced(), OneTo(1), UpTo(1), Exactly(5), Each(3)], ids=repr)
 def test_the_papers_longest_document_is_solved(constraint: Constraint) -> None:
     vectors = torch.nn.functional.normalize(torch.randn(3200, 32, generator=torch.Generator().manual_seed(6)), dim=1)
     cost = -vectors[:1600] @ vectors[1600:].T
@@ -232,3 +233,18 @@ def test_equal_masses_given_as_numbers_leave_no_crumbs() -> None:
     given_masses, uniform = solve(cost, Balanced(), mass=(thirds, thirds)), solve(cost, Balanced())
     assert torch.equal(given_masses.plan > 0, uniform.plan > 0)
     assert ((uniform.plan > 0).sum(dim=(1, 2)) == 6).all()
+
+
+@given(cost=costs(), k=st.integers(1, 12), below=st.sampled_from([0.0, 0.5, -0.7]))
+def test_each_takes_the_cheapest_pairs_of_every_left_span_and_proves_it_without_rounding(
+    cost: torch.Tensor, k: int, below: float
+) -> None:
+    solution = solve(cost, Each(k, below=below))
+    assert solution.gap == 0
+    for row, links in zip(cost, solution.plan > 0, strict=True):
+        assert row[links].sort().values.tolist() == row[row < below].sort().values[:k].tolist()
+
+
+def test_each_lets_left_spans_share_a_right_one() -> None:
+    plan = solve(torch.tensor([[-1.0, -0.5], [-2.0, 1.0]]), Each(1)).plan
+    assert plan.tolist() == [[0.5, 0], [0.5, 0]]

@@ -8,12 +8,12 @@ import torch
 
 from tests.problems import FAMILIES, Array, broken_promises, enormous, minute, spread_of
 from tests.transport.on_device import DEVICE, kernels, path_there, solve_there
-from whymatch.transport import Constraint, Exactly, OneTo, Status, UpTo, margin, pad, path, solve
+from whymatch.transport import Constraint, Each, Exactly, OneTo, Status, UpTo, margin, pad, path, solve
 from whymatch.transport.kernels import gpu
 
 pytest.importorskip("triton")
 
-LINKS: list[Constraint] = [OneTo(1), OneTo(2), UpTo(1, below=0.1), UpTo(3, below=-0.2), Exactly(3)]
+LINKS: list[Constraint] = [OneTo(1), OneTo(2), UpTo(1, below=0.1), UpTo(3, below=-0.2), Exactly(3), Each(2, 0.1)]
 ROUNDING = {torch.float32: 3e-6, torch.float64: 1e-12}  # of the range of the costs
 
 Family = Callable[[np.random.Generator, tuple[int, ...]], Array]
@@ -64,6 +64,7 @@ def test_double_precision_stays_double(family: Family) -> None:
         rng = np.random.default_rng(seed)
         agrees(torch.from_numpy(family(rng, (1, 6, 4))), Exactly(2))
         agrees(torch.from_numpy(family(rng, (1, 5, 6))), UpTo(1, below=0.2))
+        agrees(torch.from_numpy(family(rng, (1, 6, 5))), Each(2, below=0.2))
 
 
 def test_a_certificate_does_not_see_what_is_added_to_all_costs() -> None:
@@ -87,7 +88,7 @@ def test_more_than_256_spans_are_solved_on_the_cpu() -> None:
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1), (16, 16), (17, 15), (31, 33), (33, 20)])
-@pytest.mark.parametrize("constraint", [OneTo(1), UpTo(1), Exactly(1)], ids=repr)
+@pytest.mark.parametrize("constraint", [OneTo(1), UpTo(1), Exactly(1), Each(2)], ids=repr)
 def test_sides_beside_powers_of_two(shape: tuple[int, int], constraint: Constraint) -> None:
     agrees(torch.randn(1, *shape, generator=torch.Generator().manual_seed(sum(shape))), constraint)
 

@@ -50,6 +50,7 @@ for real in ("fp32", "fp64"):
     links = scales | {"ROWS": 32, "COLUMNS": 64, "AT_ONCE": 2}
     for rule in (0, 1, 2):
         build(batches.solve_links, real, RULE=rule, RAGGED=rule > 0, **links)
+    build(batches.solve_choices, real, RAGGED=True, **scales, COLUMNS=64, AT_ONCE=2)
     build(batches.solve_path, real, RAGGED=True, **links)
     build(balanced.solve_masses, real, **scales, ROWS=64, COLUMNS=32, AT_ONCE=2)
     build(scaling.solve_smooth, real, RELATIVE=real == "fp32", MEET=real == "fp32", AT_ONCE=2, COLUMNS=64)

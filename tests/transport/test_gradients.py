@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from experiments.unrolled import unrolled
-from whymatch.transport import Balanced, Constraint, Exactly, OneTo, Temperature, UpTo, pad, sinkhorn, solve
+from whymatch.transport import Balanced, Constraint, Each, Exactly, OneTo, Temperature, UpTo, pad, sinkhorn, solve
 
 FOUR: list[Constraint] = [Balanced(), OneTo(1), UpTo(2, below=0.3), Exactly(2)]
 WARM = Temperature(0.3, relative=False)
@@ -16,7 +16,7 @@ def random_costs(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64, requires_grad=True)
 
 
-@pytest.mark.parametrize("constraint", FOUR, ids=repr)
+@pytest.mark.parametrize("constraint", [*FOUR, Each(2, below=0.3)], ids=repr)
 def test_the_gradient_of_the_exact_cost_is_the_plan(constraint: Constraint) -> None:
     assert torch.autograd.gradcheck(lambda c: solve(c, constraint).cost, random_costs(3, 4, 6))
     single = random_costs(4, 6)
@@ -106,6 +106,14 @@ def test_no_gradient_is_lost_to_padding_ties_forbidden_pairs_or_bad_problems(
         assert not gradient[2].any()
         assert not gradient[3, 3:].any()
         assert gradient[1, 0, 0] == 0
+
+
+def test_each_has_no_smooth_mode_and_says_so() -> None:
+    cost = random_costs(3, 4)
+    with pytest.raises(NotImplementedError, match="Each"):
+        sinkhorn(cost, Each(2))
+    with pytest.raises(NotImplementedError, match="Each"):
+        torch.autograd.grad(solve(cost, Each(2), smooth=WARM).plan.sum(), cost)
 
 
 def test_an_empty_text_has_an_empty_gradient() -> None:

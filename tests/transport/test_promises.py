@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from tests.problems import FAMILIES, broken_promises, by_assignment, by_program, spread_of
-from whymatch.transport import Balanced, Constraint, Exactly, OneTo, Status, UpTo, solve
+from whymatch.transport import Balanced, Constraint, Each, Exactly, OneTo, Status, UpTo, solve
 from whymatch.transport.solution import TOLERANCE
 
 EXTREME = {"enormous", "minute", "wide", "nearly_equal"}  # out of the references' range, or of single precision
-PROBLEMS = 100_000 // 8  # for each of four constraints in two precisions
+PROBLEMS = 100_000 // 8  # for each of the paper's four constraints in two precisions
 
 
 def variants(kind: type, k: int) -> Constraint:
@@ -17,11 +17,13 @@ def variants(kind: type, k: int) -> Constraint:
         return Balanced()
     if kind is UpTo:
         return UpTo(k, below=[0.0, 0.5, -0.3][k % 3])
+    if kind is Each:
+        return Each(k, below=[0.0, 0.5, -0.3][k % 3])
     return OneTo(k) if kind is OneTo else Exactly(k)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-@pytest.mark.parametrize("kind", [Balanced, OneTo, UpTo, Exactly])
+@pytest.mark.parametrize("kind", [Balanced, OneTo, UpTo, Exactly, Each])
 def test_no_promise_is_broken(kind: type, dtype: torch.dtype) -> None:
     rng = np.random.default_rng(0)
     solved = 0
@@ -43,7 +45,7 @@ def test_no_promise_is_broken(kind: type, dtype: torch.dtype) -> None:
             assert (solution.gap[ok].abs().double() <= TOLERANCE * spreads).all()
             solved += int(ok.sum())
             if ok[0] and family.__name__ not in EXTREME:
-                expected = (by_program if kind is Balanced else by_assignment)(cost[0].double(), constraint)
+                expected = (by_program if kind in (Balanced, Each) else by_assignment)(cost[0].double(), constraint)
                 assert expected is not None
                 slack = 1e-6 * float(spreads[0]) + 1e-6 * abs(expected)
                 assert float(solution.cost[0]) == pytest.approx(expected, abs=slack)

@@ -9,6 +9,7 @@ import torch
 from whymatch.transport import (
     Balanced,
     Constraint,
+    Each,
     Exactly,
     OneTo,
     Status,
@@ -22,10 +23,10 @@ from whymatch.transport import (
 )
 
 NAN, INF = torch.nan, torch.inf
-FOUR: list[Constraint] = [Balanced(), OneTo(1), UpTo(1), Exactly(1)]
+FIVE: list[Constraint] = [Balanced(), OneTo(1), UpTo(1), Exactly(1), Each(1)]
 
 
-@pytest.mark.parametrize("constraint", FOUR, ids=repr)
+@pytest.mark.parametrize("constraint", FIVE, ids=repr)
 @pytest.mark.parametrize("bad", [NAN, -INF])
 def test_a_cost_that_is_no_cost_is_invalid(constraint: Constraint, bad: float) -> None:
     cost = torch.rand(3, 3, 4)

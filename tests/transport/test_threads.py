@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 import torch
 
-from whymatch.transport import Balanced, Constraint, Exactly, OneTo, UpTo, path, sinkhorn, solve
+from whymatch.transport import Balanced, Constraint, Each, Exactly, OneTo, UpTo, path, sinkhorn, solve
 from whymatch.transport.kernels.cpu.launch import spread
 
-FOUR: list[Constraint] = [Balanced(), OneTo(1), UpTo(1), Exactly(3)]
+FIVE: list[Constraint] = [Balanced(), OneTo(1), UpTo(1), Exactly(3), Each(2)]
 COST = torch.randn(64, 40, 40, generator=torch.Generator().manual_seed(0))
 
 
@@ -27,7 +27,7 @@ def links(constraint: Constraint) -> list[list[int]]:
     return np.argwhere(plan).tolist()  # not torch: its own OpenMP loops do not survive a fork
 
 
-@pytest.mark.parametrize("constraint", FOUR, ids=repr)
+@pytest.mark.parametrize("constraint", FIVE, ids=repr)
 def test_the_number_of_threads_changes_nothing(constraint: Constraint) -> None:
     threads = torch.get_num_threads()
     results = []
@@ -42,10 +42,10 @@ def test_the_number_of_threads_changes_nothing(constraint: Constraint) -> None:
 
 
 def test_many_threads_may_solve_at_once() -> None:
-    expected = {constraint: links(constraint) for constraint in FOUR}
+    expected = {constraint: links(constraint) for constraint in FIVE}
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(links, FOUR * 6))
-    assert found == [expected[constraint] for constraint in FOUR * 6]
+        found = list(pool.map(links, FIVE * 6))
+    assert found == [expected[constraint] for constraint in FIVE * 6]
 
 
 @contextmanager
@@ -102,7 +102,7 @@ def test_a_child_may_solve_though_its_parent_used_the_threads_of_torch(dtype: to
     COST.exp()  # on OpenMP threads, which the child does not have: its own loops on them would never end
 
     def work() -> None:
-        for constraint in FOUR:
+        for constraint in FIVE:
             solve(cost, constraint)
         sinkhorn(cost, Exactly(3))
         path(cost)
@@ -170,9 +170,9 @@ def test_a_spawned_process_may_call_torch_whatever_its_parent_does() -> None:
 @forks
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_forked_workers_may_solve_after_their_parent_did() -> None:
-    expected = [links(constraint) for constraint in FOUR]
+    expected = [links(constraint) for constraint in FIVE]
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        assert pool.map_async(links, FOUR).get() == expected
+        assert pool.map_async(links, FIVE).get() == expected
 
 
 def test_every_problem_is_handed_out_once() -> None:

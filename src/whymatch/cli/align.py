@@ -33,7 +33,9 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--pairs", metavar="FILE", help=pairs)
     constraints = f"{EXAMPLES} (default: up-to:1, calibrated threshold)"
     parser.add_argument("--constraint", metavar="C", help=constraints)
-    parser.add_argument("--below", type=float, metavar="X", help="with up-to: link only pairs that cost less than X")
+    parser.add_argument(
+        "--below", type=float, metavar="X", help="with up-to and each: link only pairs that cost less than X"
+    )
     parser.add_argument("--clip", action="store_true", help="with --pairs: make k smaller where a text is short")
     parser.add_argument("--spans", default="sentence", help="sentence (default), word, paragraph, line, text or punkt")
     models = "a model's folder or name, or word vectors (default: MiniLM)"
@@ -111,14 +113,14 @@ def _build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
 
 
 def chosen_constraint(settings: argparse.Namespace) -> "Constraint | None":
-    """What --constraint and --below name; None if neither is given. The threshold of up-to may be left open."""
+    """What --constraint and --below name; None if neither is given. The threshold may be left open."""
     from whymatch.transport.constraints import UpTo, parse_constraint
 
     text, below = settings.constraint, settings.below
     if text is None:
         return None if below is None else UpTo(1, below=below)
     if below is not None and not parse_constraint(text).thresholded:
-        raise ValueError(f"--below goes with up-to, which links spans that cost less; got --constraint {text}.")
+        raise ValueError(f"--below goes with up-to and each, which link spans that cost less; got --constraint {text}.")
     return parse_constraint(text, below)
 
 

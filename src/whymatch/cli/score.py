@@ -20,7 +20,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--right", default="right", metavar="NAME", help="the field with the other (default: right)")
     parser.add_argument("--model", type=Path, metavar="RUN", help="a trained ranker (default: MiniLM, sentences)")
     parser.add_argument("--constraint", help=f"{EXAMPLES} (default: the model's, up-to:1)")
-    parser.add_argument("--below", type=float, help="for up-to: link pairs that cost less")
+    parser.add_argument("--below", type=float, help="for up-to and each: link pairs that cost less")
     parser.add_argument("--ray", metavar="ADDRESS", default="local", help="a Ray cluster (default: local)")
     parser.set_defaults(run=run)
 

@@ -29,7 +29,9 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--top-k", type=int, default=10, metavar="K", help="how many documents (default: 10)")
     constraints = f"{EXAMPLES} (default: the model's, or exactly:2)"
     parser.add_argument("--constraint", metavar="C", help=constraints)
-    parser.add_argument("--below", type=float, metavar="X", help="with up-to: link only pairs that cost less than X")
+    parser.add_argument(
+        "--below", type=float, metavar="X", help="with up-to and each: link only pairs that cost less than X"
+    )
     parser.add_argument("--candidates", type=int, default=100, help="in each of three ways (default: 100)")
     parser.add_argument("--model", type=Path, metavar="RUN", help="the trained ranker that the index was written with")
     parser.add_argument("--explain", nargs=2, metavar=("A", "B"), help="why A ranks above B: places, from 1, or ids")

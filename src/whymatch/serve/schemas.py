@@ -92,7 +92,7 @@ class Choice(Strict):
         _ConstraintText | ConstraintObject | None,
         Field(description=f"{EXAMPLES}, or as in an answer; left out: the default."),
     ] = None
-    below: Annotated[_Below | None, Field(description="With up-to: link only pairs that cost less.")] = None
+    below: Annotated[_Below | None, Field(description="With up-to and each: link only pairs that cost less.")] = None
 
     def chosen(self) -> Constraint | None:
         """The constraint that is asked for, whose threshold may be left open; None for the default."""

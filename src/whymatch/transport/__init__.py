@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from whymatch.transport.constraints import (
         Balanced,
         Constraint,
+        Each,
         Exactly,
         OneTo,
         UpTo,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from whymatch.transport.solution import TOLERANCE, Entropic, OptimalPath, Solution, Status
 
 HOMES = {
-    "constraints": "Balanced Constraint Exactly OneTo UpTo constraint_from_dict parse_constraint",
+    "constraints": "Balanced Constraint Each Exactly OneTo UpTo constraint_from_dict parse_constraint",
     "exact": "margin path solve",
     "entropic": "Temperature sinkhorn",
     "solution": "TOLERANCE Entropic OptimalPath Solution Status",
@@ -40,6 +41,7 @@ __all__ = [
     "Balanced",
     "Constraint",
     "Decomposition",
+    "Each",
     "Entropic",
     "Exactly",
     "OneTo",

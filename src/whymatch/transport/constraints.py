@@ -15,7 +15,7 @@ Sizes: TypeAlias = Any  # an int or an integer array
 
 INSTEAD = "UpTo(1, below=…) allows fewer links."
 MANY = 2**31  # more spans than any text has
-ONE_TO, UP_TO, EXACTLY = 0, 1, 2  # what the kernels call the rules
+ONE_TO, UP_TO, EXACTLY, EACH = 0, 1, 2, 3  # what the kernels call the rules
 
 
 class Constraint(ABC):
@@ -25,6 +25,8 @@ class Constraint(ABC):
     """Its name in texts such as exactly:2."""
     takes_masses: ClassVar[bool] = False
     """Whether every span carries a mass, all of which moves, so that nothing is left out and links differ in mass."""
+    shares_right: ClassVar[bool] = False
+    """Whether right spans may be in any number of links, so that every left span chooses on its own."""
     thresholded: ClassVar[bool] = False
     """Whether only pairs that cost less than `below` are linked; the objective then counts costs from there."""
 
@@ -190,31 +192,59 @@ class OneTo(_Counted):
 
 
 @dataclass(frozen=True)
-class UpTo(_Counted):
+class _Thresholded(_Counted):
+    """A constraint with a k that links pairs which cost less than `below`, and any number of them.
+
+    Without `below` it links what the cost calls significant, which an aligner knows; `solve`, which sees numbers alone,
+    takes 0.
+    """
+
+    k: int = 1
+    below: float | None = None
+    thresholded = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.below is not None:
+            object.__setattr__(self, "below", _finite_below(type(self).__name__, self.below))
+
+    @property
+    def _where(self) -> str:
+        """For people: which pairs may be linked."""
+        return "where it is significant" if self.below is None else f"where the cost is below {self.below:g}"
+
+    def admits(self, left: Sizes, right: Sizes) -> Sizes:
+        return (left >= 0) & (right >= 0)
+
+    def zero(self, neutral: float) -> float:
+        return 0.0 if self.below is None else self.below
+
+    def resolved(self, below: float | None) -> "_Thresholded":
+        if self.below is not None:
+            return self
+        if below is None:
+            name = f"{type(self).__name__}({self.k}, below=…)"
+            raise ValueError(f"Nothing says below which cost {self.text} may link a pair: give {name}.")
+        return replace(self, below=below)
+
+    def advice(self, left: int, right: int) -> str:
+        raise AssertionError(f"{type(self).__name__} admits texts of every size")
+
+
+@dataclass(frozen=True)
+class UpTo(_Thresholded):
     """Pairs that cost less than `below`: at most `k` for a span of the shorter text, one for a span of the longer.
 
     The paper's relaxed one-to-k. Where both texts are equally long, the left one counts as the shorter. Without `below`
     it links what the cost calls significant, which an aligner knows; `solve`, which sees numbers alone, takes 0.
     """
 
-    k: int = 1
-    below: float | None = None
     word = "up-to"
     number = UP_TO
-    thresholded = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.below is not None:
-            object.__setattr__(self, "below", _finite_below(self.below))
 
     @property
     def words(self) -> str:
-        where = "it is significant" if self.below is None else f"the cost is below {self.below:g}"
-        return f"up to {_links(self.k)} a span, where {where}"
-
-    def admits(self, left: Sizes, right: Sizes) -> Sizes:
-        return (left >= 0) & (right >= 0)
+        return f"up to {_links(self.k)} a span, {self._where}"
 
     def links(self, left: int, right: int) -> tuple[int, int]:
         return 0, min(self.k * min(left, right), max(left, right))
@@ -231,20 +261,30 @@ class UpTo(_Counted):
         of_left, of_right = self.per_span(left, right)
         return of_right * right, of_left * left
 
-    def zero(self, neutral: float) -> float:
-        return 0.0 if self.below is None else self.below
 
-    def resolved(self, below: float | None) -> "UpTo":
-        if self.below is not None:
-            return self
-        if below is None:
-            raise ValueError(
-                f"Nothing says below which cost {self.text} may link a pair: give UpTo({self.k}, below=…)."
-            )
-        return replace(self, below=below)
+@dataclass(frozen=True)
+class Each(_Thresholded):
+    """Pairs that cost less than `below`: for every left span the `k` cheapest; right spans in any number of links.
 
-    def advice(self, left: int, right: int) -> str:
-        raise AssertionError("UpTo admits texts of every size")
+    Without `below` it links what the cost calls significant, which an aligner knows; `solve` takes 0.
+    """
+
+    word = "each"
+    number = EACH
+    shares_right = True
+
+    @property
+    def words(self) -> str:
+        return f"up to {_links(self.k)} for each left span, {self._where}"
+
+    def links(self, left: int, right: int) -> tuple[int, int]:
+        return 0, left * min(self.k, right)
+
+    def full(self, left: Sizes, right: Sizes) -> Sizes:
+        return larger(left * smaller(right, self.most), 1)
+
+    def per_span(self, left: Sizes, right: Sizes) -> tuple[Sizes, Sizes]:
+        return smaller(right, self.most), left
 
 
 @dataclass(frozen=True)
@@ -281,13 +321,13 @@ class Exactly(_Counted):
         return f"{self} needs {self.k} or more spans on both sides, got {left} and {right}. Use a smaller k. {INSTEAD}"
 
 
-CONSTRAINTS: tuple[type[Constraint], ...] = (Exactly, UpTo, OneTo, Balanced)
+CONSTRAINTS: tuple[type[Constraint], ...] = (Exactly, UpTo, OneTo, Balanced, Each)
 EXAMPLES = ", ".join(f"{kind.word}:2" if issubclass(kind, _Counted) else kind.word for kind in CONSTRAINTS)
 """One text for each constraint, for help and error messages: exactly:2, up-to:2, …"""
 
 
 def parse_constraint(text: str, below: float | None = None) -> Constraint:
-    """The constraint that a text such as exactly:2 names; `below` is that of up-to.
+    """The constraint that a text such as exactly:2 names; `below` is that of up-to and each.
 
     Raises ValueError for other texts, and for a `below` of a constraint that has none.
 
@@ -300,7 +340,7 @@ def parse_constraint(text: str, below: float | None = None) -> Constraint:
     if kind is None or (not number.isdecimal() or len(number) > 100 if counted else text != name):
         raise ValueError(f"Constraints are {EXAMPLES}, got {text!r:.80}.")
     if below is not None and not kind.thresholded:
-        raise ValueError(f"below goes with up-to, which links spans that cost less, got {text}.")
+        raise ValueError(f"below goes with up-to and each, which link spans that cost less, got {text}.")
     values = {"k": int(number)} if counted else {}
     return kind(**values, **({} if below is None else {"below": below}))
 
@@ -347,15 +387,15 @@ def _whole_k(name: str, k: Any) -> int:
     return number
 
 
-def _finite_below(below: Any) -> float:
+def _finite_below(name: str, below: Any) -> float:
     try:
         number = float(below)
     except (TypeError, ValueError, RuntimeError):
-        raise TypeError(f"UpTo(below) takes a number, got {below!r}.") from None
+        raise TypeError(f"{name}(below) takes a number, got {below!r}.") from None
     except OverflowError:
-        raise ValueError("UpTo(below) takes a cost within the range of floating-point numbers.") from None
+        raise ValueError(f"{name}(below) takes a cost within the range of floating-point numbers.") from None
     if not isfinite(number):
-        raise ValueError(f"UpTo(below={number}) takes a finite cost. Use OneTo to link whatever the cost.")
+        raise ValueError(f"{name}(below={number}) takes a finite cost. Use OneTo to link whatever the cost.")
     return number
 
 

@@ -35,9 +35,9 @@ def solve(
     where `strict`, the default for a single matrix. `mass` gives the left and right mass of `Balanced()`, of equal
     totals, padded as the costs are; differences of 2⁻⁵⁰ of the total are lost.
 
-    The solution's cost is the optimised objective: <cost, plan>, and <cost - below, plan> for `UpTo`. That of tensors
-    can be differentiated with respect to the costs. The plan is constant almost everywhere; with `smooth` it has the
-    derivative that the entropic plan of that temperature has.
+    The solution's cost is the optimised objective: <cost, plan>, and <cost - below, plan> for `UpTo` and `Each`. That
+    of tensors can be differentiated with respect to the costs. The plan is constant almost everywhere; with `smooth` it
+    has the derivative that the entropic plan of that temperature has.
 
     Costs on a GPU are solved there in their own precision, up to 256 spans on a side and if Triton is installed, and
     nothing waits for the GPU unless `strict` does; give `sizes` there too. Others are solved on the CPU.
@@ -62,6 +62,8 @@ def solve(
 
 def optimal(batch: Batch, constraint: Constraint, mass: Sequence[Any] | None) -> tuple[Array, Array, Array, Array]:
     """Plans, objectives, gaps and statuses, where the batch is."""
+    if constraint.shares_right:
+        return batch.kernels.optimal_choices(batch, constraint)
     if not constraint.takes_masses:
         return batch.kernels.optimal_links(batch, constraint)
     masses = units(batch, mass)

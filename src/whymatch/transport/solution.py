@@ -8,7 +8,7 @@ import numpy as np
 Array: TypeAlias = Any  # an array of numpy or a tensor of torch
 
 TOLERANCE = 1e-12
-"""A gap within this share of the range of the costs is rounding. For `UpTo` the range ends at `below`."""
+"""A gap within this share of the range of the costs is rounding. For `UpTo` and `Each` the range ends at `below`."""
 
 
 class Status(IntEnum):
@@ -59,7 +59,7 @@ class Entropic(NamedTuple):
     plan: Array
     """(…, n, m) mass moved from left span i to right span j; all of it positive."""
     cost: Array
-    """(…) <cost, plan>, and <cost - below, plan> for `UpTo`."""
+    """(…) <cost, plan>, and <cost - below, plan> for `UpTo` and `Each`."""
     error: Array
     """(…) the share of the mass that was out of place when the iteration stopped."""
     iterations: Array

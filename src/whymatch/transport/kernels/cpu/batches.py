@@ -201,6 +201,48 @@ def solve_links(
 
 
 @kernel
+def solve_choices(
+    k: int, below: float, limit: float,
+    cost: Costs, sizes: Ints, share: Floats, plan: Costs, value: Floats, gap: Floats, status: Ints,
+) -> None:  # fmt: skip
+    """`Each(k, below)` for each problem whose status is ok: the k cheapest pairs of every row; a link has mass `share`.
+
+    The first of equal costs is taken. A price for the row's links proves it: what the next pair costs, at most `below`.
+    Results beyond `limit` are ±inf.
+    """
+    buffer = np.empty(cost.shape[1] * cost.shape[2])
+    for b in range(cost.shape[0]):
+        n, m = sizes[b]
+        _clear(plan[b])
+        valid, c, scale, _ = _load(cost[b], n, m, False, below, SHRINK_LINKS, buffer)
+        if not valid:
+            status[b] = INVALID
+        if status[b] != OK:
+            continue
+        wanted = min(k, m)
+        total = shifted = excess = 0.0
+        for i in range(n):
+            order = np.argsort(c[i], kind="mergesort")
+            links = 0
+            for t in range(wanted):
+                j = order[t]
+                if c[i, j] < INF:
+                    links += 1
+                    plan[b, i, j] = share[b]
+                    total += (cost[b, i, j] - below) * share[b]
+                    shifted += c[i, j]
+            price = min(c[i, order[wanted]], 0.0) if wanted < m else 0.0
+            excess += (links - wanted) * price
+            for j in range(m):  # pair by pair, so that nothing is lost to rounding
+                above = c[i, j] - price
+                excess += (above if plan[b, i, j] > 0 else 0.0) - min(above, 0.0)
+        value[b] = in_range(total, shifted * share[b], scale, limit)
+        gap[b] = excess * share[b] / scale
+        if abs(value[b]) == INF:
+            status[b] = OUT_OF_RANGE
+
+
+@kernel
 def solve_path(
     limit: float,
     cost: Costs, sizes: Ints, partner: Ints, value: Floats, increment: Floats, gap: Floats, status: Ints,

@@ -15,7 +15,7 @@ import numpy as np
 
 from whymatch.transport.batch import Batch
 from whymatch.transport.constraints import Constraint
-from whymatch.transport.kernels.cpu.batches import solve_links, solve_masses, solve_path
+from whymatch.transport.kernels.cpu.batches import solve_choices, solve_links, solve_masses, solve_path
 from whymatch.transport.kernels.cpu.scaling import solve_smooth
 from whymatch.transport.masses import Masses, Reservoirs
 from whymatch.transport.solution import Status
@@ -31,6 +31,16 @@ def optimal_links(batch: Batch, constraint: Constraint) -> tuple[np.ndarray, np.
     kernel = partial(solve_links, *constraint.rule(), batch.below(constraint), batch.largest)
     share = constraint.mass(*batch.spans)
     _run(kernel, batch, batch.costs, batch.sizes, share, plan, value, gap, status)
+    return plan, value, gap, status
+
+
+def optimal_choices(batch: Batch, constraint: Constraint) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The same under a constraint that lets every left span choose on its own."""
+    status = np.where(constraint.admits(*batch.spans), Status.OK, Status.INFEASIBLE)
+    plan, value, gap = _memory(batch)
+    _, k = constraint.rule()
+    kernel = partial(solve_choices, k, batch.below(constraint), batch.largest)
+    _run(kernel, batch, batch.costs, batch.sizes, constraint.mass(*batch.spans), plan, value, gap, status)
     return plan, value, gap, status
 
 

@@ -10,7 +10,7 @@ import triton.language as tl
 
 from whymatch.transport import constraints
 from whymatch.transport.kernels.gpu.links import assign, cheapest, one_more_link
-from whymatch.transport.kernels.gpu.steps import Problem, at, in_double, in_range, least, measure, one_row
+from whymatch.transport.kernels.gpu.steps import Problem, at, first, in_double, in_range, least, measure, one_row
 from whymatch.transport.solution import Status
 
 OK = tl.constexpr(int(Status.OK))
@@ -177,6 +177,69 @@ def _certify(
         rest *= units.to(tl.float64)
     above = above_low - links * most - tl.sum(v, axis=0) - rest
     return in_range(total, scaled, p.scale, LIMIT), above * share / p.scale
+
+
+@triton.jit(do_not_specialize=["k", "N", "M"])
+def solve_choices(
+    costs: tl.tensor, sizes: tl.tensor, limit: tl.tensor, plan: tl.tensor, value: tl.tensor, gap: tl.tensor, status:
+    tl.tensor, k: tl.tensor, N: tl.tensor, M: tl.tensor, RAGGED: tl.constexpr, HUGE: tl.constexpr, SHRINK: tl.constexpr,
+    LIMIT: tl.constexpr, COLUMNS: tl.constexpr, AT_ONCE: tl.constexpr, REAL: tl.constexpr,
+) -> None:  # fmt: skip
+    """`Each(k, below)` with `limit` pointing at below: the k cheapest pairs of every left span."""
+    b = tl.program_id(0).to(tl.int64)
+    n, m, _, _, turned = _look(sizes, N, M, b, RAGGED)
+    if turned:
+        n, m = m, n  # left spans are the rows
+    costs += b * N * M
+    valid, low, _ = measure(costs, M, 1, n, m, HUGE, AT_ONCE, COLUMNS, REAL)
+    below = tl.load(limit).to(REAL)
+    scale = tl.where((tl.abs(below) > HUGE) | (low < -HUGE), SHRINK, 1.0).to(REAL)
+    units = tl.minimum(k, m)
+    share = 1.0 / tl.maximum(units * n, 1).to(tl.float64)
+    n = tl.where(valid, n, 0)  # nothing to do
+    p = Problem(costs, M, 1, n, m, below, low * scale, scale)
+    q = in_double(p)
+    most = q.below * q.scale - q.low
+    columns = tl.arange(0, COLUMNS)
+    total, scaled, above = (tl.full((), 0.0, tl.float64), tl.full((), 0.0, tl.float64), tl.full((), 0.0, tl.float64))
+    left = tl.full((), 0, tl.int32)
+    while left < N:
+        chosen = tl.zeros((COLUMNS,), tl.int32)
+        if left < n:
+            chosen = _cheapest_of_row(p, left, units, COLUMNS, REAL)
+            x = tl.load(costs + left * M + columns, mask=chosen > 0, other=0.0).to(tl.float64)
+            total += tl.sum(tl.where(chosen > 0, (x - q.below) * share, 0.0), axis=0)
+            scaled += tl.sum(tl.where(chosen > 0, (x * q.scale - q.below * q.scale) * share, 0.0), axis=0)
+            c = one_row(q, left, columns, tl.float64)
+            price = tl.minimum(least(tl.where(chosen > 0, float("inf"), c)), most)
+            links = tl.sum(chosen, axis=0)
+            above += (links - units) * (price - most)
+            above += tl.sum(tl.where(chosen > 0, c - price, 0.0) - tl.where(c < price, c - price, 0.0), axis=0)
+        tl.store(plan + b * N * M + left * M + columns, tl.where(chosen > 0, share, 0.0).to(REAL), mask=columns < M)
+        left += 1
+    total = in_range(total, scaled, q.scale, LIMIT)
+    tl.store(value + b, tl.where(valid, total, float("nan")))
+    tl.store(gap + b, tl.where(valid, above * share / q.scale, float("nan")))
+    solved = tl.where(tl.abs(total) < float("inf"), OK, OUT_OF_RANGE)
+    tl.store(status + b, tl.where(valid, solved, INVALID))
+
+
+@triton.jit
+def _cheapest_of_row(
+    p: Problem, i: tl.tensor, units: tl.tensor, COLUMNS: tl.constexpr, REAL: tl.constexpr
+) -> tl.tensor:
+    """1 at the `units` cheapest columns of a row, or at all that are not forbidden; the first of equal costs."""
+    columns = tl.arange(0, COLUMNS)
+    rest = one_row(p, i, columns, REAL)
+    chosen = tl.zeros((COLUMNS,), tl.int32)
+    done = tl.full((), 0, tl.int32)
+    while done < units:
+        best = least(rest)
+        j = first((rest == best) & (rest < float("inf")), columns, COLUMNS)
+        chosen = tl.where(columns == j, 1, chosen)
+        rest = tl.where(columns == j, float("inf"), rest)
+        done = tl.where(j < COLUMNS, done + 1, units)
+    return chosen
 
 
 @triton.jit(do_not_specialize=["K", "N", "M"])

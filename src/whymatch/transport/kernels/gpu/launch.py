@@ -12,7 +12,7 @@ from whymatch.transport.constraints import Constraint
 from whymatch.transport.kernels.gpu import device_of
 from whymatch.transport.kernels.gpu.backward import solve_backward
 from whymatch.transport.kernels.gpu.balanced import solve_masses
-from whymatch.transport.kernels.gpu.batches import solve_links, solve_path
+from whymatch.transport.kernels.gpu.batches import solve_choices, solve_links, solve_path
 from whymatch.transport.kernels.gpu.scaling import solve_smooth
 from whymatch.transport.kernels.gpu.steps import MIN_VECTOR, ROUNDING, ROWS_AT_ONCE
 from whymatch.transport.masses import Masses, Reservoirs
@@ -37,6 +37,25 @@ def optimal_links(batch: Batch, constraint: Constraint) -> tuple[Tensor, Tensor,
             solve_links[(count,)](
                 cost, cost if sizes is None else sizes, below, plan, value, gap, status, min(k, _MAX_K), n, m,
                 RULE=rule, RAGGED=sizes is not None, **_shape(batch),
+            )  # fmt: skip
+    return plan, value, gap, status
+
+
+def optimal_choices(batch: Batch, constraint: Constraint) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The same under a constraint that lets every left span choose on its own."""
+    cost, sizes = batch.costs, batch.given_sizes
+    count, n, m = cost.shape
+    plan, value, gap = _memory(cost)
+    status = torch.empty(count, dtype=torch.int64, device=cost.device)
+    _, k = constraint.rule()
+    below = cost.new_full((1,), batch.below(constraint))
+    settings = _shape(batch)
+    del settings["ROWS"]
+    if count:
+        with device_of(cost):
+            solve_choices[(count,)](
+                cost, cost if sizes is None else sizes, below, plan, value, gap, status, min(k, _MAX_K), n, m,
+                RAGGED=sizes is not None, **settings,
             )  # fmt: skip
     return plan, value, gap, status
 
