@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+from collections import Counter
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from whymatch.learning.building import build
 from whymatch.learning.card import TOGETHER
 from whymatch.learning.settings import Settings, read_settings
 from whymatch.learning.train import Run, Watch, train
+from whymatch.matching.rules import Transport
 from whymatch.show.words import IN_CONTEXT
 from whymatch.text.document import Document
 
@@ -329,7 +331,7 @@ def test_the_card_names_no_place_on_the_machine(kind: str, context: str, place: 
     ("rule", "says"),
     [
         ({"attention": "softmax", "below": 0.5}, "below is for a constraint"),
-        ({"constraint": "exactly:2", "below": 0.5}, "below goes with up-to"),
+        ({"constraint": "exactly:2", "below": 0.5}, "below goes with up-to and each"),
         ({"constraint": "exactly:2", "temperature": 0.0}, "emperature"),
         ({"attention": "softmax", "temperature": 0.0}, "temperature"),
         ({"constraint": "up-to:1", "below": 0.0}, "give one above 0"),
@@ -339,6 +341,19 @@ def test_the_card_names_no_place_on_the_machine(kind: str, context: str, place: 
 def test_rules_that_could_not_be_followed_are_refused(rule: dict[str, object], says: str, place: Path) -> None:
     with pytest.raises(ValueError, match=says):
         settings(place, rule=rule)
+
+
+def test_a_constraint_without_a_derivative_trains_a_head(place: Path, tmp_path: Path) -> None:
+    frozen = encoder(place, "frozen", "none")
+    run = settings(place, encoder=frozen, rule={"constraint": "each:1", "below": 0.9})
+    _, model = trained(run, tmp_path / "run")
+    assert model.rule == Transport(wm.Each(1, below=0.9))
+    for one in model.predict(texts(run)):
+        assert max(Counter(link.at[0] for link in one.alignment.links).values(), default=0) <= 1
+    with pytest.raises(ValueError, match=r"temperature is for plans with a derivative"):
+        settings(place, encoder=frozen, rule={"constraint": "each:1", "below": 0.9, "temperature": 0.1})
+    with pytest.raises(ValueError, match="alpha supervises rationales"):
+        settings(place, rule={"constraint": "each:1", "below": 0.9}, loss={"alpha": 0.2})
 
 
 def test_a_list_is_one_cost_and_a_list_of_lists_is_tried_in_turn(place: Path) -> None:

@@ -144,6 +144,9 @@ class RuleSettings:
         constraint = parse_constraint(self.constraint, self.below)
         if constraint.thresholded and self.below is None:
             raise ValueError(f"[rule] {self.constraint} links pairs that cost less than below: give below.")
+        if not constraint.entropic:
+            refuse_unread(self, "rule", ["temperature"], f"plans with a derivative, which {self.constraint} has not")
+            return Transport(constraint)
         return Transport(constraint, Temperature(SMOOTH if self.temperature is None else self.temperature))
 
 

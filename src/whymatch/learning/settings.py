@@ -74,7 +74,7 @@ class Settings:
             refuse_unread(self.loss, "loss", ["alpha"], 'task = "classify"')
         else:
             refuse_unread(self.loss, "loss", ["margin", "negatives", "teacher"], 'task = "rank"')
-        if self.loss.alpha is not None and not (isinstance(rule, Transport) and not rule.constraint.takes_masses):
+        if self.loss.alpha is not None and not (isinstance(rule, Transport) and rule.supervisable):
             raise ValueError('[loss] alpha supervises rationales: task = "classify" under exactly, up-to or one-to.')
         if self.loss.alpha is not None and not learns:
             raise ValueError(f"[loss] alpha supervises costs that can learn: {advice}.")

@@ -91,7 +91,7 @@ class ClassifyTask:
     """Trains a classifier by cross entropy; with `alpha`, marked rationales supervise its links with weight 1 − α."""
 
     def __init__(self, model: Classifier, validation: Sequence[Pair], *, alpha: float | None = None) -> None:
-        if alpha is not None and not (isinstance(model.rule, Transport) and not model.rule.constraint.takes_masses):
+        if alpha is not None and not (isinstance(model.rule, Transport) and model.rule.supervisable):
             raise ValueError("Rationales supervise which spans are linked: use Exactly, UpTo or OneTo.")
         self.model, self.validation, self.alpha = model, validation, alpha
         self.measure = "macro F1" if alpha is None else "mean of macro F1 and rationale F1"

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import Any, Literal, Protocol
 
@@ -43,6 +43,11 @@ class Transport:
     def __post_init__(self) -> None:
         check_constraint(self.constraint)
 
+    @property
+    def supervisable(self) -> bool:
+        """Whether marked rationales can supervise which spans it links, through its entropic plan."""
+        return self.constraint.entropic and not self.constraint.takes_masses
+
     def weights(self, cost: Tensor, sizes: Tensor) -> Tensor:
         groups: dict[Constraint, list[int]] = defaultdict(list)
         for number, (n, m) in enumerate(sizes.tolist()):
@@ -70,9 +75,9 @@ class Transport:
         return self.constraint.zero(neutral)
 
     def selection(self, cost: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
-        """The chance that a span is in a link, by the entropic plan."""
-        soft = Transport(self.constraint, self.smooth, soft=True).weights(cost, sizes)
-        return chances(soft, sizes, self.constraint)
+        """The chance that a span is in a link, by the entropic plan; 0 or more by the links where there is none."""
+        soft = replace(self, soft=self.constraint.entropic)
+        return chances(soft.weights(cost, sizes), sizes, self.constraint)
 
     def to_dict(self) -> dict[str, Any]:
         smooth = asdict(self.smooth) if self.smooth else None

@@ -27,6 +27,8 @@ class Constraint(ABC):
     """Whether every span carries a mass, all of which moves, so that nothing is left out and links differ in mass."""
     shares_right: ClassVar[bool] = False
     """Whether right spans may be in any number of links, so that every left span chooses on its own."""
+    entropic: ClassVar[bool] = True
+    """Whether it has the paper's construction: an entropic plan (`sinkhorn`) and a derivative of the plan (`smooth`)."""
     thresholded: ClassVar[bool] = False
     """Whether only pairs that cost less than `below` are linked; the objective then counts costs from there."""
 
@@ -272,6 +274,7 @@ class Each(_Thresholded):
     word = "each"
     number = EACH
     shares_right = True
+    entropic = False
 
     @property
     def words(self) -> str:
@@ -362,10 +365,12 @@ def constraint_from_dict(values: Mapping[str, Any]) -> Constraint:
         raise ValueError(f"These are no fields of {name}: {error}.") from None
 
 
-def check_constraint(constraint: object, mass: object = None) -> None:
-    """Raises unless this is one of the constraints, and `mass` a pair if it takes masses."""
+def check_constraint(constraint: object, mass: object = None, *, entropic: bool = False) -> None:
+    """Raises unless this is a constraint, one with an entropic plan if asked, and `mass` a pair if it takes masses."""
     if not isinstance(constraint, Constraint):
         raise TypeError(f"A constraint is {', '.join(kind.__name__ for kind in CONSTRAINTS)}, got {constraint!r}.")
+    if entropic and not constraint.entropic:
+        raise ValueError(f"{constraint} has no entropic plan: solve it exactly, without smooth.")
     if mass is not None and not constraint.takes_masses:
         raise ValueError(f"Only Balanced() takes masses, got {constraint}, whose links all have the same mass.")
     if mass is not None and not (isinstance(mass, tuple | list) and len(mass) == 2):

@@ -50,7 +50,7 @@ def sinkhorn(
     constraint's masses; with forbidden pairs it keeps them to within `error`. Plan and cost of tensors can be
     differentiated, by the implicit function theorem; epsilon is a constant.
     """
-    check_constraint(constraint, mass)
+    check_constraint(constraint, mass, entropic=True)
     if max_iterations < 1 or not tolerance >= 0:
         raise ValueError(f"Iterations and tolerance must be positive, got {max_iterations} and {tolerance}.")
     batch = as_batch(cost, sizes)

@@ -42,7 +42,7 @@ def solve(
     Costs on a GPU are solved there in their own precision, up to 256 spans on a side and if Triton is installed, and
     nothing waits for the GPU unless `strict` does; give `sizes` there too. Others are solved on the CPU.
     """
-    check_constraint(constraint, mass)
+    check_constraint(constraint, mass, entropic=smooth is not None)
     batch = as_batch(cost, sizes)
     plan, value, gap, status = optimal(batch, constraint, mass)
     if strict or (strict is None and batch.single):
