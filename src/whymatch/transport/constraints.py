@@ -28,7 +28,7 @@ class Constraint(ABC):
     shares_right: ClassVar[bool] = False
     """Whether right spans may be in any number of links, so that every left span chooses on its own."""
     entropic: ClassVar[bool] = True
-    """Whether it has the paper's construction: an entropic plan (`sinkhorn`) and a derivative of the plan (`smooth`)."""
+    """Whether it has the paper's construction, and so an entropic plan (`sinkhorn`) and a derivative (`smooth`)."""
     thresholded: ClassVar[bool] = False
     """Whether only pairs that cost less than `below` are linked; the objective then counts costs from there."""
 
