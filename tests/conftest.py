@@ -90,6 +90,7 @@ def ray_cluster() -> Iterator[None]:
     paths = [str(root), str(root / "src"), os.environ.get("PYTHONPATH", "")]
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         patch.setenv("PYTHONPATH", os.pathsep.join(path for path in paths if path))
+        patch.setenv("RAY_worker_niceness", "0")  # Ray's own, 15, would starve its workers on a busy machine
         warnings.simplefilter("ignore")  # of Ray to itself
         with connected("local"):
             yield
