@@ -1,5 +1,6 @@
 """Costs: what a pair of spans costs, as a value made of a base distance and a tuple of terms. Low is good."""
 
+from whymatch.cost.background import Background
 from whymatch.cost.cost import (
     COSTS,
     Base,
@@ -12,18 +13,21 @@ from whymatch.cost.cost import (
     SquaredEuclidean,
     named_cost,
 )
+from whymatch.cost.evidence import Evidence
 from whymatch.cost.term import PaddedPairs, Term
 from whymatch.cost.terms import Calibrated, Neighbours, Novelty, Order, Refined, WholeText
 from whymatch.cost.words import RareWords, SharedWords, WordCounts, WordTerm
 
 __all__ = [
     "COSTS",
+    "Background",
     "Base",
     "Calibrated",
     "Cosine",
     "Cost",
     "Dot",
     "Euclidean",
+    "Evidence",
     "NegativeCosine",
     "Neighbours",
     "Novelty",

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import array_namespace, is_torch_array
 
+from whymatch.cost.background import Background
+from whymatch.cost.evidence import Evidence
 from whymatch.cost.term import Array, PaddedPairs, Term
 from whymatch.cost.terms import Calibrated
 from whymatch.cost.words import WordCounts
@@ -136,6 +138,13 @@ class Cost:
         for part, kind in ((self.base, Base), *((term, Term) for term in terms)):
             if not isinstance(part, kind):
                 raise TypeError(f"A cost is Cost(base, *terms), such as Cost(Cosine(), Neighbours(0.4)), got {part!r}.")
+        if (before := self.before_evidence) is not None:
+            for term in before.terms:
+                if term.contextual and type(term).changed is not Term.changed:
+                    raise ValueError(
+                        f"Evidence compares a pair with pairs of the background, for which {term.name} has no "
+                        "meaning: put it after Evidence()."
+                    )
         names = [term.name for term in terms]
         if repeated := {name for name in names if names.count(name) > 1}:
             raise ValueError(f"A cost has a term once, got {', '.join(sorted(repeated))} several times.")
@@ -171,6 +180,21 @@ class Cost:
         return any(term.trains for term in self.terms)
 
     @property
+    def evidence(self) -> Evidence | None:
+        """Its evidence term, if it has one: costs are then minus bits."""
+        return next((term for term in self.terms if isinstance(term, Evidence)), None)
+
+    @property
+    def before_evidence(self) -> "Cost | None":
+        """The cost of the terms before evidence; None without evidence."""
+        place = next((place for place, term in enumerate(self.terms) if isinstance(term, Evidence)), None)
+        return None if place is None else Cost(self.base, *self.terms[:place])
+
+    def against(self, background: Background) -> "Cost":
+        """The same cost, its evidence measured against this background."""
+        return Cost(self.base, *(t.against(background) if isinstance(t, Evidence) else t for t in self.terms))
+
+    @property
     def word_counts(self) -> WordCounts | None:
         """The counts that its terms weigh words by, if they do."""
         return next((term.counts for term in self.terms if hasattr(term, "counts")), None)
@@ -182,11 +206,15 @@ class Cost:
         *,
         sizes: np.ndarray | None = None,
         texts: Sequence[tuple[Document, Document]] | None = None,
+        tails: tuple[np.ndarray, np.ndarray] | None = None,
+        searched: np.ndarray | None = None,
     ) -> Array:
         """Costs (n, m) of left vectors (n, d) and right vectors (m, d), or (batch, n, m) of padded batches of them.
 
         Padding is zero vectors behind the spans, whose numbers are `sizes` (batch, 2). Terms that read words take
-        `texts`, one pair of documents for each pair of the batch. numpy gives numpy, torch gives torch.
+        `texts`, one pair of documents for each pair of the batch. Evidence takes the `tails` of spans, (batch, n, 2)
+        and (batch, m, 2), where they are known, and the sizes of the texts that were `searched`, (batch, 2), where only
+        a part of their spans is given. numpy gives numpy, torch gives torch.
 
         Raises:
             ValueError: if shapes do not fit, or a term reads words and there are no texts.
@@ -195,19 +223,20 @@ class Cost:
             shapes = f"{tuple(left.shape)} and {tuple(right.shape)}"
             raise ValueError(f"Vectors must be (n, d) and (m, d), or batches of them, with the same d, got {shapes}.")
         if left.ndim == 2:
-            return self(left[None], right[None], texts=texts)[0]
+            return self(left[None], right[None], texts=texts, tails=tails, searched=searched)[0]
         if sizes is None:
             sizes = np.tile([left.shape[1], right.shape[1]], (len(left), 1))
         if sizes.shape != (len(left), 2) or (texts is not None and len(texts) != len(left)):
             given = f"sizes {sizes.shape}" + ("" if texts is None else f" and {len(texts)} pairs of texts")
             raise ValueError(f"A batch of {len(left)} takes sizes ({len(left)}, 2) and as many texts, got {given}.")
-        cost = self.base.between(self._mixed(left), self._mixed(right))
+        cost = self.base.between(self.mixed(left), self.mixed(right))
+        pairs = PaddedPairs(sizes, texts, (left, right), self.before_evidence, tails, searched)
         for term in self.terms:
-            cost = term.changed(cost, PaddedPairs(sizes, texts))
+            cost = term.changed(cost, pairs)
         return cost
 
-    def _mixed(self, vectors: Array) -> Array:
-        """Vectors with what terms mix in; each term sees the vectors as they came, so that their order is free."""
+    def mixed(self, vectors: Array) -> Array:
+        """Vectors (batch, n, d) with what terms mix in; each term sees them as they came: their order is free."""
         added = [mixed for term in self.terms if (mixed := term.mixed_in(vectors)) is not None]
         return sum(added, start=vectors) if vectors.shape[1] else vectors
 
@@ -267,6 +296,7 @@ def _only(classes: Sequence[Any]) -> Any:
 COSTS = {
     **{base.name: Cost(base()) for base in (Cosine, NegativeCosine, Dot, ScaledDot, Euclidean, SquaredEuclidean)},
     "calibrated": Cost(Cosine(), Calibrated()),
+    "evidence": Cost(Cosine(), Evidence()),
 }
 """Costs by the names that the command line takes."""
 

@@ -13,6 +13,7 @@ from whymatch.text.document import Document
 if TYPE_CHECKING:
     from torch import nn
 
+    from whymatch.cost.cost import Cost
     from whymatch.cost.words import WordCounts
 
 Array: TypeAlias = Any  # a numpy array or a torch tensor
@@ -22,11 +23,18 @@ Array: TypeAlias = Any  # a numpy array or a torch tensor
 class PaddedPairs:
     """What a term may know of a padded batch beside its costs (batch, n, m).
 
-    `sizes` (batch, 2) are the numbers of left and right spans, and `texts` the documents, where they are known.
+    `sizes` (batch, 2) are the numbers of left and right spans, and `texts` the documents, where they are known. For
+    evidence there are the vectors (batch, n, d) and (batch, m, d), the `cost` of the terms before, the `tails`
+    (batch, n, 2) and (batch, m, 2) of the spans where the caller has them, and the sizes of the texts that were
+    `searched`, where these spans are a part of them.
     """
 
     sizes: np.ndarray
     texts: Sequence[tuple[Document, Document]] | None = None
+    vectors: tuple[Array, Array] | None = None
+    cost: "Cost | None" = None
+    tails: tuple[np.ndarray, np.ndarray] | None = None
+    searched: np.ndarray | None = None
 
     def mask(self, like: Array) -> Array:
         """The padding mask (batch, n, m) of costs: true where there is a pair of spans."""

@@ -2,48 +2,62 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from math import inf
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from whymatch.batching import Size, size_sorted
-from whymatch.cost import Calibrated, Cosine, Cost, Order, named_cost
+from whymatch.cost import Background, Calibrated, Cosine, Cost, Evidence, Order, named_cost
 from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Alignment, Certificate, Link, Step
-from whymatch.matching.solving import NO_PROOF, Problem, Solved, fit_problem, prove_batch, solve_batch
+from whymatch.matching.comparing import compare
+from whymatch.matching.judging import HasBackground, Judge, judgement
+from whymatch.matching.significance import Calibration, Scale
+from whymatch.matching.solving import (
+    NO_PROOF,
+    Problem,
+    Solved,
+    fit_problem,
+    link_mass,
+    prove_batch,
+    solve_batch,
+)
 from whymatch.text.document import LIMIT, Document, document
-from whymatch.text.encoders import Encoder, Pair, Vectors, check_vectors, encode_pairs
+from whymatch.text.encoders import Encoder, Pair, Vectors, all_or_raise, check_vectors, encode_pairs
 from whymatch.text.encoders.models import MINILM
 from whymatch.text.encoders.precomputed import Precomputed
 from whymatch.text.spans import Splitter, splitter, words
 from whymatch.transport.constraints import Constraint, UpTo, check_constraint
 
 Text: TypeAlias = str | Sequence[str] | Document
-Outcome = TypeVar("Outcome")
 
-SENTENCE_COST = Cost(Cosine())
+PLAIN_COST = Cost(Cosine())
+SENTENCE_COST = Cost(Cosine(), Evidence())
 WORD_COST = Cost(Cosine(), Calibrated(), Order(0.4))
 MAX_PAIRS_PER_BATCH = 2**22  # pairs of spans, padding included
-MAX_SPANS_PER_PRODUCT = 2**13  # spans of texts whose vectors are stacked
-# Costs below which spans are taken to match where nobody gives a threshold, by encoder and cost: sentences by
-# benchmarks/thresholds.py, words by benchmarks/word_alignment.py.
-THRESHOLDS = {(MINILM, SENTENCE_COST): 0.55, (f"{MINILM}, layer 3", WORD_COST): 0.84}
+# Costs below which words are taken to match where nobody gives a threshold: benchmarks/word_alignment.py.
+THRESHOLDS = {(f"{MINILM}, layer 3", WORD_COST): 0.84}
 
 
 class Aligner:
     """Aligns texts. Parts are given by name or built: how texts are cut, what encodes, what a pair of spans costs.
 
-    Sentences are encoded alone by MiniLM and compared by cosine distance. Words are encoded in context, by a middle
-    layer of it, and compared by calibrated cosine with a preference for the order of the texts.
+    Sentences are encoded alone by MiniLM. What a pair of them is worth is its evidence, in bits: how surprising their
+    cosine is against a background. Words are encoded in context, by a middle layer of MiniLM, and compared by
+    calibrated cosine with a preference for the order of the texts.
 
     Args:
         spans: sentence, word, paragraph, line, text, punkt, or a function of a text that gives its spans.
         encode: a model's name or folder, a file of word vectors, or an encoder.
-        cost: cosine, calibrated, dot, euclidean or another key of `whymatch.cost.COSTS`, or a `Cost`.
-        below: the cost under which spans match where a constraint does not say; known for the default parts.
+        cost: evidence, cosine, calibrated, dot, euclidean or another key of `whymatch.cost.COSTS`, or a `Cost`.
+        below: the cost under which spans match where a constraint does not say; 0 for evidence, which is in minus bits.
+        background: what evidence is measured against: a `Background`, or an index, which has one of its documents.
+            Without it, many texts that are aligned together are their own background, and others are judged against
+            the one that ships with whymatch.
         limit: spans in a text.
     """
 
@@ -54,6 +68,7 @@ class Aligner:
         cost: str | Cost | None = None,
         *,
         below: float | None = None,
+        background: Background | HasBackground | None = None,
         limit: int = LIMIT,
     ) -> None:
         self.spans = spans
@@ -63,13 +78,24 @@ class Aligner:
         self.encoder = encoder_for(spans, encode) if encode is None or isinstance(encode, str) else encode
         if of_words and cost in (None, "calibrated"):
             cost = WORD_COST
+        if cost is None and isinstance(self.encoder, Precomputed) and background is None:
+            cost = PLAIN_COST  # there are no vectors of texts that could be a background
         self.cost = named_cost(cost) if isinstance(cost, str) else cost or SENTENCE_COST
-        self.below = THRESHOLDS.get((self.encoder.name, self.cost)) if below is None else below
+        known = 0.0 if self.cost.evidence else THRESHOLDS.get((self.encoder.name, self.cost))
+        self.below = known if below is None else below
+        self.judge = Judge(self.cost, self.encoder, self, background)
         self.limit = limit
 
     def __repr__(self) -> str:
         name = getattr(self.splitter, "__name__", repr(self.splitter))
         return f"Aligner({name}, {self.encoder.name}, {self.cost.name})"
+
+    def without_evidence(self) -> "Aligner":
+        """The same aligner, whose costs are those before evidence: what a model is trained on."""
+        before = self.cost.before_evidence
+        if before is None:
+            return self
+        return Aligner(self.spans, self.encoder, before, limit=self.limit)
 
     @property
     def zooms(self) -> bool:
@@ -120,9 +146,10 @@ class Aligner:
         problems = {number: problem for number, problem in enumerate(outcomes) if isinstance(problem, Problem)}
         vectors = self.encode([problem.texts for problem in problems.values()])
         outcomes = _put(outcomes, dict(zip(problems, vectors, strict=True)))
-        for numbers, solved in self._solve_batches(problems, outcomes):
+        scale = self.judge.scale([problem.texts for problem in problems.values()], vectors)
+        for numbers, solved in self._solve_batches(problems, outcomes, scale):
             plans = [one for one in solved if isinstance(one, Solved)]
-            alignments = iter(self.explain(plans, links_only=links_only))
+            alignments = iter(self.explain(plans, links_only=links_only, scale=scale))
             for number, one in zip(numbers, solved, strict=True):
                 outcomes[number] = next(alignments) if isinstance(one, Solved) else one
         return outcomes
@@ -135,9 +162,15 @@ class Aligner:
         *,
         clip: bool = False,
         links_only: bool = False,
+        tails: Sequence[Vectors] | None = None,
     ) -> list[Alignment]:
-        """As `align_many`, for split texts whose vectors, (spans, dimensions) per text, the caller has already."""
-        return self.explain(all_or_raise(self.solve(texts, vectors, constraint, clip=clip)), links_only=links_only)
+        """As `align_many`, for split texts whose vectors, (spans, dimensions) per text, the caller has already.
+
+        `tails` are the two numbers (spans, 2) per text of which the evidence is made, where the caller has them too.
+        """
+        scale = self.judge.scale(texts, vectors)
+        solved = all_or_raise(self.solve(texts, vectors, constraint, clip=clip, tails=tails, scale=scale))
+        return self.explain(solved, links_only=links_only, scale=scale)
 
     def split(self, text: Text) -> Document:
         """A text with its spans.
@@ -157,25 +190,38 @@ class Aligner:
         Raises:
             ValueError: if the encoder refuses a text.
         """
-        return self.compare_many(pairs, all_or_raise(self.encode(pairs)))
+        return self.compare(pairs, all_or_raise(self.encode(pairs)))
 
-    def compare(self, pair: Pair, vectors: Vectors) -> np.ndarray:
-        """The cost (n, m) of every pair of spans of two texts with these vectors, in double precision."""
-        left, right = (np.asarray(side, dtype=np.float64) for side in vectors)
-        return self.cost(left, right, texts=[pair])
+    def calibrate(
+        self, pairs: Iterable[tuple[Text, Text]], matches: Sequence[bool], fitted_on: str = "your pairs"
+    ) -> Calibration:
+        """Learns from labelled pairs of texts what evidence means: from now on `probability` is that of such pairs.
 
-    def compare_many(self, pairs: Sequence[Pair], vectors: Sequence[Vectors]) -> list[np.ndarray]:
-        """As `compare`, to the bit, for many pairs: those of the same sizes in one product, without padding."""
-        groups: dict[tuple[tuple[int, ...], ...], list[int]] = defaultdict(list)
-        for number, (left, right) in enumerate(vectors):
-            groups[left.shape, right.shape].append(number)
-        costs: dict[int, np.ndarray] = {}
-        for ((n, *_), (m, *_)), numbers in groups.items():
-            size = max(1, MAX_SPANS_PER_PRODUCT // max(1, n + m))
-            for batch in (numbers[start : start + size] for start in range(0, len(numbers), size)):
-                left, right = (np.stack([vectors[i][side] for i in batch]).astype(np.float64) for side in (0, 1))
-                costs |= zip(batch, self.cost(left, right, texts=[pairs[i] for i in batch]), strict=True)
-        return [costs[number] for number in range(len(pairs))]
+        Raises:
+            ValueError: if the cost is no evidence, or the pairs do not tell matches from others.
+        """
+        if self.cost.evidence is None:
+            raise ValueError(f"Probabilities are those of evidence, and {self.cost.name} has none: Aligner() has.")
+        p_values = [why.p_value or 0.0 for why in self.align_many(pairs, links_only=True)]
+        self.judge.calibration = Calibration.fit(np.array(p_values), np.array([*matches], bool), fitted_on)
+        return self.judge.calibration
+
+    def compare(
+        self,
+        pairs: Sequence[Pair],
+        vectors: Sequence[Vectors],
+        *,
+        tails: Sequence[Vectors] | None = None,
+        searched: Sequence[tuple[int, int]] | None = None,
+    ) -> list[np.ndarray]:
+        """The cost (n, m) of every pair of spans of split texts with these vectors, in double precision.
+
+        Evidence takes the `tails` (spans, 2) of the texts where they are known, and the sizes of the texts that were
+        `searched` where only some of their spans are given.
+        """
+        if tails is None and (scale := self.judge.scale(pairs, vectors)) is not None:
+            tails = self.judge.tails(scale, pairs, vectors)
+        return compare(self.cost, pairs, vectors, tails, searched)
 
     def solve(
         self,
@@ -184,25 +230,38 @@ class Aligner:
         constraint: Constraint | None = None,
         *,
         clip: bool = False,
+        tails: Sequence[Vectors] | None = None,
+        scale: Scale | None = None,
     ) -> list[Solved | ValueError]:
-        """The optimal plan for each pair of texts with these vectors, or why there is none.
+        """The optimal plan of each pair of split texts with these vectors, or why there is none.
 
-        `explain` turns plans into alignments; who needs scores of many pairs and alignments of few, calls it for those.
+        Raises:
+            TypeError: if vectors do not have one row per span.
         """
         resolved = self.resolve(constraint)
         outcomes: list[Any] = [fit_problem(pair, resolved, clip, by_default=constraint is None) for pair in texts]
         problems = {number: problem for number, problem in enumerate(outcomes) if isinstance(problem, Problem)}
         checked = {number: check_vectors(self.encoder.name, texts[number], vectors[number]) for number in problems}
         outcomes = _put(outcomes, checked)
-        for numbers, solved in self._solve_batches(problems, outcomes):
+        if scale is None and tails is None:
+            scale = self.judge.scale(texts, vectors)
+        known = None if tails is None else dict(enumerate(tails))
+        for numbers, solved in self._solve_batches(problems, outcomes, scale, known):
             outcomes = _put(outcomes, dict(zip(numbers, solved, strict=True)))
         return outcomes
 
     def _solve_batches(
-        self, problems: Mapping[int, Problem], vectors: Sequence[Vectors | ValueError]
+        self,
+        problems: Mapping[int, Problem],
+        vectors: Sequence[Vectors | ValueError],
+        scale: Scale | None,
+        tails: Mapping[int, Vectors] | None = None,
     ) -> Iterator[tuple[list[int], list[Solved | ValueError]]]:
         """The numbers of problems of similar sizes, and their plans or errors; those without vectors are left out."""
         ready = {number: rows for number in problems if not isinstance(rows := vectors[number], ValueError)}
+        if tails is None and scale is not None:
+            texts = [problems[number].texts for number in ready]
+            tails = dict(zip(ready, self.judge.tails(scale, texts, [*ready.values()]), strict=True))
         groups: dict[Constraint, list[int]] = defaultdict(list)
         for number in ready:
             groups[problems[number].constraint].append(number)
@@ -211,11 +270,15 @@ class Aligner:
             for batch in size_sorted(numbers, sizes, MAX_PAIRS_PER_BATCH):
                 interruption_point()
                 chosen = [problems[number] for number in batch]
-                costs = self.compare_many([problem.texts for problem in chosen], [ready[number] for number in batch])
-                yield batch, solve_batch(chosen, costs, self.cost.neutral)
+                own_tails = None if tails is None else [tails[number] for number in batch]
+                texts, own_vectors = [problem.texts for problem in chosen], [ready[number] for number in batch]
+                costs = compare(self.cost, texts, own_vectors, own_tails)
+                yield batch, solve_batch(chosen, costs, self.cost.neutral, own_tails)
 
-    def explain(self, solved: Sequence[Solved], *, links_only: bool = False) -> list[Alignment]:
-        """The alignments of solved problems, with margin and path unless `links_only`."""
+    def explain(
+        self, solved: Sequence[Solved], *, links_only: bool = False, scale: Scale | None = None
+    ) -> list[Alignment]:
+        """The alignments of solved problems, with margin and path unless `links_only`; `scale` judges evidence."""
         alignments: dict[int, Alignment] = {}
         groups: dict[Constraint, list[int]] = defaultdict(list)
         for number, one in enumerate(solved):
@@ -227,19 +290,27 @@ class Aligner:
                 proofs = [NO_PROOF] * len(batch) if links_only else prove_batch(plans, self.cost.neutral)
                 for number, plan, proof in zip(batch, plans, proofs, strict=True):
                     interruption_point()
-                    alignments[number] = self._alignment(plan, *proof)
+                    alignments[number] = self._alignment(plan, *proof, scale)
         return [alignments[number] for number in range(len(solved))]
 
-    def _alignment(self, solved: Solved, gap_to_next: float | None, steps: tuple[Step, ...]) -> Alignment:
+    def _alignment(
+        self, solved: Solved, gap_to_next: float | None, steps: tuple[Step, ...], scale: Scale | None
+    ) -> Alignment:
         problem = solved.problem
         left, right = problem.texts
         zero = problem.constraint.zero(self.cost.neutral)
+        unit = 1.0 if solved.tails is None or not solved.cost.size else link_mass(problem.constraint, solved.cost.shape)
         links = [
-            make_link(left, right, i, j, float(solved.cost[i, j]), float(solved.plan[i, j]), zero)
+            make_link(left, right, i, j, float(solved.cost[i, j]), float(solved.plan[i, j]), zero, unit)
             for i, j in np.argwhere(solved.plan != 0).tolist()
         ]
+        if solved.tails is not None:
+            links = [replace(link, bits=-link.cost) for link in links]
         if not (len(left) and len(right)):
             gap_to_next = inf  # there is nothing to align, and so no other alignment
+        judged = None
+        if scale is not None and solved.tails is not None:
+            judged = judgement(left, right, solved.bits, solved.tails, scale)
         return Alignment(
             left,
             right,
@@ -253,6 +324,7 @@ class Aligner:
             zooms=self.zooms,
             certificate=Certificate(len(links), solved.gap, gap_to_next, problem.clipped),
             path=steps,
+            judgement=judged,
         )
 
     def resolve(self, constraint: Constraint | None) -> Constraint:
@@ -294,25 +366,13 @@ def _put(outcomes: Sequence[Any], changed: Mapping[int, Any]) -> list[Any]:
     return [changed.get(number, outcome) for number, outcome in enumerate(outcomes)]
 
 
-def all_or_raise(outcomes: Iterable[Outcome | ValueError]) -> list[Outcome]:
-    """The outcomes, if none is an error.
-
-    Raises:
-        ValueError: the first error, with the number of its pair.
-    """
-    good = []
-    for number, outcome in enumerate(outcomes):
-        if isinstance(outcome, ValueError):
-            raise ValueError(f"Pair {number}: {outcome}") from None
-        good.append(outcome)
-    return good
-
-
-def make_link(left: Document, right: Document, i: int, j: int, cost: float, mass: float, zero: float) -> Link:
-    """The link of span i of the left text with span j of the right."""
+def make_link(
+    left: Document, right: Document, i: int, j: int, cost: float, mass: float, zero: float, unit: float = 1.0
+) -> Link:
+    """The link of span i of the left text with span j of the right; `unit` is the mass that counts as one."""
     a, b = left.spans[i], right.spans[j]
     texts = left.text[a.start : a.end], right.text[b.start : b.end]
-    return Link(a, b, (i, j), texts, cost, mass, mass * (zero - cost))
+    return Link(a, b, (i, j), texts, cost, mass, mass / unit * (zero - cost))
 
 
 def encoder_for(
@@ -345,6 +405,6 @@ def default_aligner(spans: str) -> Aligner:
 
 def default_maker(encoder: str, cost: str) -> Aligner | None:
     """The default aligner with an encoder and a cost of these names, if there is one."""
-    defaults = {(model, known.name): "word" if known == WORD_COST else "sentence" for model, known in THRESHOLDS}
+    defaults = {(MINILM, SENTENCE_COST.name): "sentence", (f"{MINILM}, layer 3", WORD_COST.name): "word"}
     spans = defaults.get((encoder, cost))
     return None if spans is None else default_aligner(spans)

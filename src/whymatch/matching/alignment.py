@@ -1,7 +1,7 @@
 """The alignment of two texts: its links, its score, and what proves it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whymatch.matching.verification import Verification
 
 Side: TypeAlias = Literal["left", "right"]
-FORMAT = 1
+FORMAT = 2
 MAX_WORD_PAIRS = 200_000  # pairs of words, of all links together, that a page shows the inside of
 ROUNDING = 1e-9  # a gap that is not worth saying
 
@@ -33,6 +33,9 @@ class Link:
     cost: float
     mass: float
     share: float
+    """What it adds to the score."""
+    bits: float | None = None
+    """Its evidence, where costs are evidence: 0 is what chance gives."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -44,7 +47,41 @@ class Link:
         i, j = at = _numbers(values["at"], left, right)
         texts = left.pieces[i], right.pieces[j]
         cost, mass, share = (float(values[name]) for name in ("cost", "mass", "share"))
-        return cls(left.spans[i], right.spans[j], at, texts, cost, mass, share)
+        bits = None if values["bits"] is None else float(values["bits"])
+        return cls(left.spans[i], right.spans[j], at, texts, cost, mass, share, bits)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the evidence of two texts is worth.
+
+    Args:
+        bits: what all significant links are worth together, or the best pair where no link is significant.
+        p_value: the share of random pairs of texts of such sizes with as much evidence.
+        probability: the calibrated chance that the texts match.
+        background: what the evidence was measured against.
+        calibrated_on: the labelled pairs that made a probability of the p-value.
+        notes: what a reader has to know, such as spans that could not be read.
+        tails: the two numbers of each left and of each right span from which its evidence follows.
+    """
+
+    bits: float
+    p_value: float
+    probability: float
+    background: str
+    calibrated_on: str
+    notes: tuple[str, ...] = ()
+    tails: tuple[tuple[tuple[float, float], ...], ...] = field(default=((), ()), repr=False)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Judgement":
+        """What `asdict` gave."""
+        left, right = (tuple((float(a), float(b)) for a, b in side) for side in values["tails"])
+        bits, p_value, probability = (float(values[name]) for name in ("bits", "p_value", "probability"))
+        background, calibrated_on = (str(values[name]) for name in ("background", "calibrated_on"))
+        return cls(
+            bits, p_value, probability, background, calibrated_on, tuple(map(str, values["notes"])), (left, right)
+        )
 
 
 @dataclass(frozen=True)
@@ -124,9 +161,46 @@ class Alignment:
     path: tuple[Step, ...]
     zooms: bool
     """Whether its spans are texts with words inside, which can be aligned in turn."""
+    judgement: Judgement | None = None
+    """What its evidence is worth; None where costs are no evidence."""
 
     def __repr__(self) -> str:
-        return f"Alignment(score={self.score:.3f}, links={len(self.links)}, constraint={self.constraint})"
+        chance = "" if self.probability is None else f"probability={self.probability:.3f}, "
+        return f"Alignment({chance}score={self.score:.3f}, links={len(self.links)}, constraint={self.constraint})"
+
+    @property
+    def bits(self) -> float | None:
+        """The evidence of all significant links, whatever the constraint; None where costs are no evidence."""
+        return None if self.judgement is None else self.judgement.bits
+
+    @property
+    def p_value(self) -> float | None:
+        """The share of random pairs of texts with as much evidence; None where costs are no evidence."""
+        return None if self.judgement is None else self.judgement.p_value
+
+    @property
+    def probability(self) -> float | None:
+        """The calibrated chance that the texts match; None where costs are no evidence."""
+        return None if self.judgement is None else self.judgement.probability
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader has to know, such as spans that could not be read."""
+        return () if self.judgement is None else self.judgement.notes
+
+    @property
+    def coverage(self) -> tuple[float, float]:
+        """The share of the characters of the left and of the right text's spans that stand in links."""
+        sides = (self.rationale("left"), self.left.spans), (self.rationale("right"), self.right.spans)
+        return tuple(_length(linked) / max(1, _length(spans)) for linked, spans in sides)  # type: ignore[return-value]
+
+    @property
+    def verdict(self) -> str:
+        """The answer in one sentence: do the texts match?"""
+        from whymatch.show.words import verdict
+
+        reasons = sum(link.bits is None or link.bits > 0 for link in self.links)
+        return verdict(self.probability, reasons, self.coverage, same=self.left.text == self.right.text)
 
     @property
     def zero(self) -> float:
@@ -135,7 +209,7 @@ class Alignment:
 
     @property
     def score(self) -> float:
-        """Σ mass · (zero − cost) over links: the sum of their shares."""
+        """The sum of the links' shares: Σ (zero − cost) where costs are evidence, else Σ mass · (zero − cost)."""
         return sum((link.share for link in self.links), 0.0)
 
     def rationale(self, side: Side) -> tuple[Span, ...]:
@@ -188,6 +262,12 @@ class Alignment:
         """Plain values, ready for JSON; `Alignment.from_dict` reads them."""
         return {
             "format": FORMAT,
+            "verdict": self.verdict,
+            "probability": self.probability,
+            "bits": self.bits,
+            "p_value": self.p_value,
+            "coverage": [*self.coverage],
+            "notes": [*self.notes],
             "score": self.score,
             "links": [link.to_dict() for link in self.links],
             "left": {"text": self.left.text, "spans": [[*span] for span in self.left.spans]},
@@ -208,6 +288,7 @@ class Alignment:
                 "in_words": str(self.certificate),
             },
             "path": [asdict(step) for step in self.path],
+            "judgement": None if self.judgement is None else asdict(self.judgement),
         }
 
     @classmethod
@@ -237,6 +318,7 @@ class Alignment:
                 zooms=bool(values["zooms"]),
                 cost=str(values["cost"]),
                 encoder=str(values["encoder"]),
+                judgement=None if values["judgement"] is None else Judgement.from_dict(values["judgement"]),
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise ValueError(f"This alignment is damaged: {type(error).__name__}: {error}") from None
@@ -324,6 +406,11 @@ class Alignment:
         from whymatch.show.terminal import links_as_text
 
         return links_as_text(self.to_dict())
+
+
+def _length(spans: tuple[Span, ...]) -> int:
+    """The characters of spans together."""
+    return sum(end - start for start, end in spans)
 
 
 def _numbers(at: Any, left: Document, right: Document) -> tuple[int, int]:

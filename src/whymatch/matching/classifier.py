@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from whymatch.matching.aligner import Aligner, Text, all_or_raise
+from whymatch.matching.aligner import Aligner, Text
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.head import Head, LinkReader
 from whymatch.matching.matcher import Matched, Matcher, padded
 from whymatch.matching.rules import Rule, Transport
-from whymatch.text.encoders import Pair
+from whymatch.text.encoders import Pair, all_or_raise
 from whymatch.transport.constraints import Constraint
 
 MAX_PAIRS_PER_PREDICTION = 256  # pairs of texts in a batch

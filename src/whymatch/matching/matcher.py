@@ -73,6 +73,8 @@ class Matcher(nn.Module):
 
     def __init__(self, aligner: Aligner, rule: Rule | Constraint) -> None:
         super().__init__()
+        if aligner.cost.evidence is not None and aligner.judge.background is None:
+            aligner = aligner.without_evidence()  # what training changes has no background
         if isinstance(rule, Constraint):
             rule = Transport(rule)
         if isinstance(rule, Transport):  # a constraint under which no pair could be linked is refused here

@@ -9,9 +9,9 @@ import numpy as np
 
 from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Step
-from whymatch.text.encoders import Pair
+from whymatch.text.encoders import Pair, Vectors
 from whymatch.transport.batch import pad
-from whymatch.transport.constraints import Constraint
+from whymatch.transport.constraints import Constraint, UpTo
 from whymatch.transport.exact import margin, path, solve
 from whymatch.transport.solution import OptimalPath, Solution, Status
 
@@ -21,6 +21,7 @@ NO_PROOF: Proof = (None, ())
 MAX_STEPS = 32  # links, in the path that the slider shows
 MAX_MARGIN_WORK = 10**8  # links × pairs of spans, beyond which the margin is not computed
 MAX_PAIRS = 2**26  # pairs of spans of two texts
+SIGNIFICANT = UpTo(1, below=0.0)  # every link with evidence
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,11 @@ class Solved:
     plan: np.ndarray
     gap: float
     score: float
-    """What the links are worth together: Σ mass · (zero − cost)."""
+    """What the links are worth together: Σ mass · (zero − cost), or Σ (zero − cost) where costs are evidence."""
+    bits: float = 0.0
+    """Where costs are evidence: what all significant links are worth, or the best pair where none is."""
+    tails: Vectors | None = None
+    """Where costs are evidence: intercepts and slopes (n, 2) and (m, 2) of the spans."""
 
 
 def fit_problem(pair: Pair, constraint: Constraint, clip: bool, *, by_default: bool) -> Problem | ValueError:
@@ -59,24 +64,60 @@ def fit_problem(pair: Pair, constraint: Constraint, clip: bool, *, by_default: b
     return Problem(pair, fitted or constraint, clipped=fitted != constraint, by_default=by_default)
 
 
-def solve_batch(problems: Sequence[Problem], costs: Sequence[np.ndarray], neutral: float) -> list[Solved | ValueError]:
-    """The optimal plans of problems with one constraint, or why there is none."""
+def solve_batch(
+    problems: Sequence[Problem],
+    costs: Sequence[np.ndarray],
+    neutral: float,
+    tails: Sequence[Vectors] | None = None,
+) -> list[Solved | ValueError]:
+    """The optimal plans of problems with one constraint, or why there is none; with tails, costs are evidence."""
     constraint = problems[0].constraint
     padded, sizes = pad(costs)
     solution = solve(padded, constraint, sizes=sizes, strict=False)
     zero = constraint.zero(neutral)
+    bits = (
+        None if tails is None else significant_bits(padded, sizes, solution.plan if constraint == SIGNIFICANT else None)
+    )
     solved: list[Solved | ValueError] = []
     for b, (problem, cost) in enumerate(zip(problems, costs, strict=True)):
         plan = np.array(solution.plan[b, : cost.shape[0], : cost.shape[1]])
         if solution.status[b] == Status.OK:
             linked = plan != 0
             score = float((plan[linked] * (zero - cost[linked])).sum())
-            solved.append(Solved(problem, cost, plan, float(solution.gap[b]), score))
+            if tails is None or bits is None:
+                solved.append(Solved(problem, cost, plan, float(solution.gap[b]), score))
+            else:
+                unit = link_mass(constraint, cost.shape)
+                proven = float(solution.gap[b]) / unit
+                solved.append(Solved(problem, cost, plan, proven, score / unit, float(bits[b]), tails[b]))
         elif 0 in cost.shape:
             solved.append(Solved(problem, cost, plan, 0.0, 0.0))
         else:
             solved.append(ValueError("The costs are no numbers, or forbid so many pairs that nothing is left."))
     return solved
+
+
+def link_mass(constraint: Constraint, sizes: tuple[int, ...]) -> float:
+    """The mass of a link, by which sums over plans become sums over links; of a whole one where links differ."""
+    mass = constraint.mass(*sizes)
+    return 1 / min(sizes) if mass is None else float(mass)
+
+
+def significant_bits(costs: np.ndarray, sizes: np.ndarray, plans: np.ndarray | None = None) -> np.ndarray:
+    """(batch): the evidence of all significant links of padded problems, or of the best pair where no link is.
+
+    The costs (batch, n, m) are minus bits; `plans` are the plans of `SIGNIFICANT`, where the caller has them.
+    """
+    if not costs.size:
+        return np.zeros(len(costs))
+    inside = (np.arange(costs.shape[1])[None, :, None] < sizes[:, 0, None, None]) & (
+        np.arange(costs.shape[2])[None, None, :] < sizes[:, 1, None, None]
+    )
+    least = np.where(inside, costs, np.inf).min(axis=(1, 2))
+    if plans is None:
+        plans = solve(costs, SIGNIFICANT, sizes=sizes, strict=False).plan
+    total = -np.where(plans != 0, costs, 0).sum(axis=(1, 2))
+    return np.where(least < 0, total, np.where(np.isfinite(least), -least, 0.0))
 
 
 def prove_batch(solved: Sequence[Solved], neutral: float) -> list[Proof]:
@@ -92,20 +133,22 @@ def prove_batch(solved: Sequence[Solved], neutral: float) -> list[Proof]:
     chosen = Solution(plans[affordable], unused, unused, unused)
     gaps_to_next = margin(costs[affordable], constraint, chosen, sizes=sizes[affordable])
     margins: list[float | None] = [None] * len(solved)
-    for b, value in zip(affordable, gaps_to_next.tolist(), strict=True):
-        margins[b] = value
+    for b, value in zip(affordable.tolist(), gaps_to_next.tolist(), strict=True):
+        margins[b] = value if solved[b].tails is None else value / link_mass(constraint, solved[b].cost.shape)
     interruption_point()
     paths = path(costs, min(MAX_STEPS, int(sizes.min(axis=1).max())) or 1, sizes=sizes)
-    steps = [tuple(_steps(one.cost, paths, b, neutral)) for b, one in enumerate(solved)]
+    steps = [tuple(_steps(one, paths, b, neutral)) for b, one in enumerate(solved)]
     return list(zip(margins, steps, strict=True))
 
 
-def _steps(cost: np.ndarray, paths: OptimalPath, b: int, neutral: float) -> Iterator[Step]:
-    """The optimum of problem b of a batch for k = 1, 2, …"""
+def _steps(solved: Solved, paths: OptimalPath, b: int, neutral: float) -> Iterator[Step]:
+    """The optimum of problem b of a batch for k = 1, 2, …; evidence is summed, other scores are means of the links."""
+    cost = solved.cost
     totals, increments, gaps = (values[b].tolist() for values in (paths.cost, paths.increments, paths.gap))
     for k in range(1, min(len(totals), *cost.shape) + 1):
         if totals[k - 1] == inf:
             return  # +inf forbids so many pairs that there are no k links
         linked = enumerate(paths.partner[b, k - 1, : len(cost)].tolist())
         links = tuple((i, j, float(cost[i, j])) for i, j in linked if j >= 0)
-        yield Step(k, neutral - totals[k - 1] / k, neutral - increments[k - 1], gaps[k - 1], links)
+        score = neutral - totals[k - 1] / k if solved.tails is None else k * neutral - totals[k - 1]
+        yield Step(k, score, neutral - increments[k - 1], gaps[k - 1], links)

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whymatch.matching.solving import link_mass
+from whymatch.text.encoders import Pair, all_or_raise
 from whymatch.transport.exact import solve
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ def verify(alignment: "Alignment", aligner: "Aligner") -> Verification:
         document.keep(numbers, aligner.separator)
         for document, numbers in zip((alignment.left, alignment.right), kept, strict=True)
     )
-    (cost,) = aligner.costs([(left, right)])
+    cost = _costs(alignment, aligner, (left, right), kept)
     # Where both rationales are equally long, the left text counts as the shorter: keep the part that each text had.
     turned = len(alignment.left) > len(alignment.right)
     plan = solve(np.ascontiguousarray(cost.T) if turned else cost, alignment.constraint).plan
@@ -65,8 +67,23 @@ def verify(alignment: "Alignment", aligner: "Aligner") -> Verification:
     heaviest = float(plan.max())
     rescale = alignment.links[0].mass / heaviest if heaviest and not alignment.constraint.takes_masses else 1.0
     on_rationale = float((plan * (alignment.zero - cost)).sum()) * rescale
+    if alignment.judgement is not None:
+        on_rationale /= link_mass(alignment.constraint, (len(alignment.left), len(alignment.right)))
     rounding = ROUNDING * max(1.0, abs(alignment.zero), *(abs(link.cost) for link in alignment.links))
     score_holds = abs(on_rationale - alignment.score) <= rounding
     lost = tuple(link.at for link in alignment.links if link.at not in again)
     tie = score_holds and alignment.certificate.margin is not None and alignment.certificate.margin <= rounding
     return Verification(not lost or tie, score_holds, alignment.score, on_rationale, lost, alignment.contextual)
+
+
+def _costs(alignment: "Alignment", aligner: "Aligner", pair: Pair, kept: list[list[int]]) -> np.ndarray:
+    """The costs (n, m) of the rationale alone; evidence is that of these spans among all pairs that were searched."""
+    if alignment.judgement is None:
+        return aligner.costs([pair])[0]
+    vectors = all_or_raise(aligner.encode([pair]))
+    left, right = (
+        np.array([tails[number] for number in numbers])
+        for tails, numbers in zip(alignment.judgement.tails, kept, strict=True)
+    )
+    searched = [(len(alignment.left), len(alignment.right))]
+    return aligner.compare([pair], vectors, tails=[(left, right)], searched=searched)[0]

@@ -7,6 +7,7 @@ IN_CONTEXT = (
     "Faithful to vectors, not to text: spans or their costs were read in context, "
     "so text outside the links may have had a part in them."
 )
+_LIKELY = 0.9  # the probability from which on the verdict has no "probably"
 JOINERS = "\u200c\u200d\u00ad"  # without width, but scripts and emoji need them
 
 
@@ -32,3 +33,28 @@ def plain(text: str) -> str:
     'two lines �[31mred'
     """
     return "".join(c if c.isprintable() or c in JOINERS else "�" for c in " ".join(text.split()))
+
+
+def verdict(probability: float | None, reasons: int, coverage: tuple[float, float], *, same: bool) -> str:
+    """Whether two texts match, in one sentence; `reasons` are links with evidence, `coverage` shares of both texts.
+
+    >>> verdict(0.98, 4, (0.5, 0.6), same=False)
+    'They match: 4 reasons cover 50% of the left and 60% of the right text.'
+    >>> verdict(0.02, 0, (0.0, 0.0), same=False)
+    'No sign of a match: the closest pair is what chance gives.'
+    """
+    if same:
+        return "They match: the two texts are the same."
+    pairs = "1 reason covers" if reasons == 1 else f"{reasons} reasons cover"
+    covered = f"{pairs} {coverage[0]:.0%} of the left and {coverage[1]:.0%} of the right text."
+    if probability is None:
+        return f"Not judged, since costs are no evidence: {'1 link' if reasons == 1 else f'{reasons} links'}."
+    if probability >= _LIKELY:
+        return f"They match: {covered}" if reasons else "They match, as far as their closest spans tell."
+    if probability >= 1 / 2:
+        return f"They probably match: {covered}" if reasons else "They may match, but no single pair of spans says so."
+    if not reasons:
+        return "No sign of a match: the closest pair is what chance gives."
+    if probability >= 1 - _LIKELY:
+        return f"Probably no match: {covered.removesuffix('.')}, but chance could give as much."
+    return f"No sign of a match: {covered.removesuffix('.')}, which chance gives as well."

@@ -73,7 +73,7 @@ def compared(name: str, spans: str) -> Compared:
             rule = Attend(float(number), kind)  # type: ignore[arg-type]  # one of its names
         except ValueError:
             raise ValueError(f"{kind} takes a temperature above 0, such as {kind}:0.1, got {name!r}.") from None
-        return Attending(name, spans, _untrained(spans), rule)
+        return Attending(name, spans, _untrained(spans).without_evidence(), rule)
     try:
         constraint = parse_constraint(name)
     except ValueError:

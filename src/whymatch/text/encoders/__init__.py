@@ -1,6 +1,6 @@
 """Encoders: one vector for each span of a text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
@@ -15,6 +15,7 @@ Pair: TypeAlias = tuple[Document, Document]
 Vectors: TypeAlias = tuple[np.ndarray, np.ndarray]
 Item = TypeVar("Item")
 Encoded = TypeVar("Encoded")
+Outcome = TypeVar("Outcome")
 
 
 class Encoder(Protocol):
@@ -52,6 +53,14 @@ class PairEncoder(Encoder, Protocol):
 def reads_pairs(encoder: object) -> TypeGuard[PairEncoder]:
     """Whether an encoder reads the two texts of a pair together."""
     return bool(getattr(encoder, "jointly", False))
+
+
+def readable(encoder: object, pieces: Sequence[str]) -> np.ndarray:
+    """(pieces): whether an encoder can read each, by its own `reads`; nobody reads a piece without letter or digit."""
+    spoken = np.array([any(map(str.isalnum, piece)) for piece in pieces], dtype=bool)
+    if hasattr(encoder, "reads"):
+        spoken &= np.asarray(encoder.reads(pieces), dtype=bool)
+    return spoken
 
 
 def token_counts(encoder: object, texts: Sequence[str]) -> list[int]:
@@ -104,6 +113,20 @@ def each_alone(encode: Callable[[Sequence[Item]], list[Encoded]], items: Sequenc
         if len(items) == 1:
             return [error]
         return [encoded for item in items for encoded in each_alone(encode, [item])]
+
+
+def all_or_raise(outcomes: Iterable[Outcome | ValueError]) -> list[Outcome]:
+    """The outcomes, if none is an error.
+
+    Raises:
+        ValueError: the first error, with the number of its pair.
+    """
+    good = []
+    for number, outcome in enumerate(outcomes):
+        if isinstance(outcome, ValueError):
+            raise ValueError(f"Pair {number}: {outcome}") from None
+        good.append(outcome)
+    return good
 
 
 def _both(left: np.ndarray | ValueError, right: np.ndarray | ValueError) -> Vectors | ValueError:

@@ -1,0 +1,240 @@
+"""Backgrounds: samples of texts that stand for "anything else", against which a similarity is surprising or is not."""
+
+import hashlib
+import json
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from whymatch.cost.term import PaddedPairs
+from whymatch.cost.words import WordCounts
+from whymatch.files import whole_file
+from whymatch.text.document import Document, joined
+from whymatch.text.encoders import Encoder
+from whymatch.text.spans import Span, Splitter
+
+if TYPE_CHECKING:
+    from whymatch.cost.cost import Cost
+
+MAX_SPANS = 8192
+"""Spans in a background: more make it slower and no better (docs/evidence.md)."""
+MIN_SPANS = 200
+"""Fewer spans say too little about what is rare."""
+TAIL_SHARE = 0.0125
+"""The share of the background's spans that are the tail of a span: its nearest."""
+_MIN_TAIL = 10
+_SKIPPED = 2  # nearest spans that are left out of the tail: the span itself, and a copy of it
+_SHRINKAGE = 0.5  # how far a span's tail is moved towards the typical one
+_SPANS_PER_PRODUCT = 512
+_TYPICAL_SPANS = 256  # of the background, whose tails are averaged
+
+
+class SplitsAndEncodes(Protocol):
+    """What makes a background of texts: an aligner, or anything that splits and encodes as one does."""
+
+    encoder: Encoder
+    splitter: Splitter
+
+    def split(self, text: Any) -> Document:
+        """A text with its spans."""
+
+
+@dataclass(frozen=True, eq=False)
+class Background:
+    """A sample of texts with the vectors of their spans.
+
+    Against it a span has a tail: how close the nearest of unrelated spans come to it. `tails` describes that by two
+    numbers, from which the evidence of any cost follows, in bits.
+
+    Args:
+        name: what it is, as an answer says it: "1,000 posts".
+        encoder: the name of the encoder that made the vectors.
+        documents: the texts, each once, with their spans.
+        vectors: (spans of all documents, dimensions), in their order.
+        general: whether it stands for texts of any kind, and not for those that are compared.
+    """
+
+    name: str
+    encoder: str
+    documents: tuple[Document, ...]
+    vectors: np.ndarray
+    general: bool = False
+
+    def __post_init__(self) -> None:
+        spans = sum(map(len, self.documents))
+        if self.vectors.ndim != 2 or len(self.vectors) != spans:
+            raise ValueError(f"A background of {spans} spans takes as many vectors, got {self.vectors.shape}.")
+        if spans < MIN_SPANS:
+            raise ValueError(
+                f"A background takes {MIN_SPANS} spans or more, to say what is rare; {self.name} has {spans}. "
+                "Give more texts, or leave the background out."
+            )
+        object.__setattr__(self, "_tables", {})
+
+    @classmethod
+    def of(
+        cls, texts: Iterable[Any], aligner: SplitsAndEncodes, name: str | None = None, seed: int = 0
+    ) -> "Background":
+        """A sample of texts, split and encoded as an aligner does; texts that are equal count once.
+
+        Raises:
+            ValueError: if they have too few spans, or a text cannot be read.
+        """
+        documents = [*dict.fromkeys(map(aligner.split, texts))]
+        chosen = sample(documents)
+        encoded = aligner.encoder.encode([text.text for text in chosen], [text.spans for text in chosen])
+        vectors = np.concatenate([*encoded] or [np.zeros((0, 0))]).astype(np.float32)
+        return cls(name or f"{len(documents):,} texts", aligner.encoder.name, tuple(chosen), vectors)
+
+    def __repr__(self) -> str:
+        return f"Background({self.name!r}, {len(self.vectors):,} spans, {self.encoder})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, self.encoder, self.documents, self.vectors, self.general)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of its texts and vectors, by which tails know that they are of this background."""
+        digest = hashlib.sha256(self.vectors.astype(np.float16).tobytes())
+        digest.update(json.dumps([text.text for text in self.documents]).encode())
+        return digest.hexdigest()[:16]
+
+    @cached_property
+    def counts(self) -> WordCounts:
+        """In how many of its texts each word is."""
+        return WordCounts.of(text.text for text in self.documents)
+
+    @cached_property
+    def as_document(self) -> Document:
+        """All spans as those of one text, for terms that read words."""
+        return joined([piece for text in self.documents for piece in text.pieces])
+
+    def tails(self, cost: "Cost", documents: Sequence[Document], vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """For each text with vectors (spans, dimensions): (spans, 2), the intercept and the slope of every span.
+
+        A pair that costs c has intercept − slope · c bits for the span: how rare it is that a span of the background
+        comes so close. The tail is exponential: its threshold is the cost of the K-th nearest span, its scale the mean
+        excess over that. Both are estimates from few spans, some of which may be true matches, so each is moved towards
+        the typical one, but not where copies of the span fill the tail: those make it a template, which is worth
+        nothing.
+
+        `cost` is the cost before evidence.
+        """
+        if not documents:
+            return []
+        table = self._table(cost)
+        mixed = [cost.mixed(np.asarray(rows, np.float32)[None])[0] for rows in vectors]
+        threshold, scale, rank = self._raw_tails(cost, documents, np.concatenate(mixed), table.vectors)
+        own = np.concatenate(
+            [
+                np.diagonal(cost(rows, rows, texts=[(text, text)])) if len(rows) else np.zeros(0)
+                for text, rows in zip(documents, vectors, strict=True)
+            ]
+        )
+        gap = table.threshold - threshold
+        room = np.clip((threshold - own) / np.maximum(table.threshold - own, 1e-9), 0, 1)
+        threshold = threshold + _SHRINKAGE * np.where(gap > 0, gap * room, gap)
+        slope = 1 / (np.maximum(scale, table.scale / 2) * log(2))
+        intercept = np.log2(len(self.vectors) / rank) + threshold * slope
+        both = np.stack([intercept, slope], axis=1)
+        return np.split(both, np.cumsum([len(rows) for rows in vectors])[:-1])
+
+    def _table(self, cost: "Cost") -> "_Table":
+        """What a cost makes of the background: its vectors with what terms mix in, and the typical tail."""
+        tables: dict[str, _Table] = self._tables  # type: ignore[attr-defined]
+        key = repr(cost)
+        if key not in tables:
+            ends = np.cumsum([len(text) for text in self.documents])
+            vectors = np.concatenate([cost.mixed(rows[None])[0] for rows in np.split(self.vectors, ends[:-1])])
+            chosen = sorted(random.Random(0).sample(range(len(vectors)), min(_TYPICAL_SPANS, len(vectors))))
+            pieces = self.as_document.pieces if cost.terms else [""] * len(vectors)
+            text = joined([pieces[number] for number in chosen]) if cost.terms else Document("", ())
+            threshold, scale, _ = self._raw_tails(cost, [text], vectors[chosen], vectors)
+            tables[key] = _Table(vectors, float(threshold.mean()), float(scale.mean()))
+        return tables[key]
+
+    def _raw_tails(
+        self, cost: "Cost", documents: Sequence[Document], mixed: np.ndarray, background: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For every span: the cost of the K-th nearest of the background, the mean excess, and how many are as near."""
+        tail = max(_MIN_TAIL, round(TAIL_SHARE * len(background)))
+        pieces = [piece for text in documents for piece in text.pieces] if cost.terms else []
+        parts = []
+        for start in range(0, len(mixed), _SPANS_PER_PRODUCT):
+            rows = mixed[start : start + _SPANS_PER_PRODUCT]
+            costs = cost.base.between(rows[None], background[None])
+            if cost.terms:
+                texts = [(joined(pieces[start : start + _SPANS_PER_PRODUCT]), self.as_document)]
+                pairs = PaddedPairs(np.array([costs.shape[1:]]), texts)
+                for term in cost.terms:
+                    costs = term.changed(costs, pairs)
+            nearest = np.partition(costs[0], tail + _SKIPPED - 1, axis=1)[:, : tail + _SKIPPED]
+            nearest = np.sort(nearest, axis=1)[:, _SKIPPED:].astype(np.float64)
+            threshold = nearest[:, -1]
+            as_near = (costs[0] <= threshold[:, None].astype(costs.dtype)).sum(axis=1) - _SKIPPED
+            parts.append((threshold, threshold - nearest.mean(axis=1), np.maximum(as_near, tail)))
+        threshold, scale, rank = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return threshold, scale, rank
+
+    def write(self, file: Path) -> None:
+        """Writes it as one file of safetensors, its vectors in half precision."""
+        texts = {"texts": [text.text for text in self.documents], "spans": [text.spans for text in self.documents]}
+        arrays: dict[str, np.ndarray] = {
+            "texts": np.frombuffer(json.dumps(texts, ensure_ascii=False).encode(), dtype=np.uint8),
+            "vectors": self.vectors.astype(np.float16),
+        }
+        facts = {"name": self.name, "encoder": self.encoder, "general": json.dumps(self.general), "digest": self.digest}
+        with whole_file(file) as draft:
+            save_file(arrays, draft, facts)
+
+    @classmethod
+    def read(cls, file: Path) -> "Background":
+        """What `write` wrote.
+
+        Raises:
+            ValueError: if there is no such file, or it is damaged.
+        """
+        try:
+            with safe_open(file, framework="np") as stored:
+                facts = stored.metadata() or {}
+                texts = json.loads(stored.get_tensor("texts").tobytes())
+                vectors = stored.get_tensor("vectors").astype(np.float32)
+            documents = tuple(
+                Document(text, tuple(Span(*span) for span in spans))
+                for text, spans in zip(texts["texts"], texts["spans"], strict=True)
+            )
+            background = cls(facts["name"], facts["encoder"], documents, vectors, json.loads(facts["general"]))
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{file} holds no background, or a damaged one: {error}") from None
+        if background.digest != facts["digest"]:
+            raise ValueError(f"The background in {file} is damaged: it is not what was written.")
+        return background
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """The vectors of a background as a cost compares them, and the typical tail of its spans."""
+
+    vectors: np.ndarray
+    threshold: float
+    scale: float
+
+
+def sample(documents: Sequence[Document], seed: int = 0) -> list[Document]:
+    """As many of the documents, drawn at random, as have `MAX_SPANS` spans together, in their order."""
+    order = [*range(len(documents))]
+    random.Random(seed).shuffle(order)
+    chosen, spans = list[int](), 0
+    for number in order:
+        if spans + len(documents[number]) <= MAX_SPANS and len(documents[number]):
+            chosen.append(number)
+            spans += len(documents[number])
+    return [documents[number] for number in sorted(chosen)]

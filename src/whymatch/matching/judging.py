@@ -1,0 +1,143 @@
+"""Which background evidence is measured against, and what the evidence of two texts means."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from whymatch.batching import Size, size_sorted
+from whymatch.cost import Background, Cost
+from whymatch.cost.background import SplitsAndEncodes, sample
+from whymatch.interruption import interruption_point
+from whymatch.matching.alignment import Judgement
+from whymatch.matching.comparing import compare
+from whymatch.matching.shipped import shipped_background, shipped_calibration, shipped_chance
+from whymatch.matching.significance import Calibration, Chance, Scale, random_pairs, tails_against
+from whymatch.matching.solving import significant_bits
+from whymatch.text.document import Document
+from whymatch.text.encoders import Encoder, Pair, Vectors, readable
+from whymatch.transport.batch import pad
+
+MIN_BATCH_TEXTS = 200
+"""Distinct texts that are aligned together, from which on they are their own background (docs/evidence.md)."""
+MIN_BATCH_SPANS = 800
+_MAX_PAIRS_PER_BATCH = 2**20  # pairs of spans of random pairs of texts, padding included
+
+
+class HasBackground(Protocol):
+    """What has a background of its own, such as an index."""
+
+    @property
+    def background(self) -> Background:
+        """A sample of its texts."""
+
+
+class Judge:
+    """Chooses the background, and learns from its random pairs of texts what chance gives."""
+
+    def __init__(
+        self,
+        cost: Cost,
+        encoder: Encoder,
+        aligner: SplitsAndEncodes,
+        background: Background | HasBackground | None = None,
+    ) -> None:
+        self.cost, self.encoder, self.aligner = cost, encoder, aligner
+        if background is None:
+            background = cost.evidence.background if cost.evidence else None
+        elif not isinstance(background, Background):
+            background = background.background
+        if background is not None and background.encoder != encoder.name:
+            advice = "Make it with the aligner that uses it: Background.of(texts, aligner)."
+            raise ValueError(f"{background!r} is of another encoder than {encoder.name}. {advice}")
+        self.background = background
+        self.calibration: Calibration | None = None
+        """What was fitted to the user's own labelled pairs."""
+        self._scales: dict[str, Scale] = {}
+
+    def scale(self, pairs: Sequence[Pair], vectors: Sequence[Vectors | ValueError]) -> Scale | None:
+        """What the evidence of pairs of texts with these vectors is measured by; None if the cost is no evidence.
+
+        Many distinct texts are their own background, unless one was given. Pairs without vectors are left out.
+        """
+        if self.cost.evidence is None:
+            return None
+        if self.background is not None:
+            return self.scale_of(self.background)
+        encoded = [(pair, both) for pair, both in zip(pairs, vectors, strict=True) if not isinstance(both, ValueError)]
+        by_text = {text: rows for pair, both in encoded for text, rows in zip(pair, both, strict=True)}
+        if len(by_text) < MIN_BATCH_TEXTS or sum(map(len, by_text)) < MIN_BATCH_SPANS:
+            return self.scale_of(self._shipped)
+        documents = sample([*by_text])
+        chosen = np.concatenate([by_text[text] for text in documents]).astype(np.float32)
+        name = f"the {len(by_text):,} texts that were aligned together"
+        return self.scale_of(Background(name, self.encoder.name, tuple(documents), chosen))
+
+    @cached_property
+    def _shipped(self) -> Background:
+        return shipped_background(self.aligner)
+
+    def scale_of(self, background: Background) -> Scale:
+        """What evidence against a background is measured by; what its random pairs have is computed once."""
+        if background.digest not in self._scales:
+            chance = shipped_chance(self.cost, background) or self._chance(background)
+            self._scales.clear()  # one is in use at a time
+            self._scales[background.digest] = Scale(
+                self.cost.against(background), background, chance, shipped_calibration(general=background.general)
+            )
+        scale = self._scales[background.digest]
+        return scale if self.calibration is None else replace(scale, calibration=self.calibration)
+
+    def tails(self, scale: Scale, pairs: Sequence[Pair], vectors: Sequence[Vectors]) -> list[Vectors]:
+        """The two numbers (spans, 2) per span from which evidence follows, for both texts of each pair.
+
+        A text in several pairs is measured once.
+        """
+        by_text = {
+            text: rows for pair, both in zip(pairs, vectors, strict=True) for text, rows in zip(pair, both, strict=True)
+        }
+        tails = dict(zip(by_text, self.tails_of(scale, [*by_text], [*by_text.values()]), strict=True))
+        return [(tails[left], tails[right]) for left, right in pairs]
+
+    def tails_of(self, scale: Scale, documents: Sequence[Document], vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The same (spans, 2) for single texts; spans that the encoder cannot read have zeros."""
+        tails = tails_against(scale.background, self.cost, documents, vectors)
+        for text, rows in zip(documents, tails, strict=True):
+            rows[~readable(self.encoder, text.pieces)] = 0
+        return tails
+
+    def _chance(self, background: Background) -> Chance:
+        """The evidence of random pairs of a background's texts."""
+        ends = np.cumsum([0, *map(len, background.documents)])
+        numbers = random_pairs(background.documents)
+        used = sorted({number for pair in numbers for number in pair})
+        documents = {number: background.documents[number] for number in used}
+        vectors = {number: background.vectors[ends[number] : ends[number + 1]] for number in used}
+        measured = tails_against(background, self.cost, [*documents.values()], [*vectors.values()])
+        tails = dict(zip(used, measured, strict=True))
+        sizes = [Size(1, len(documents[left]), len(documents[right])) for left, right in numbers]
+        bits = np.zeros(len(numbers))
+        for batch in size_sorted([*range(len(numbers))], sizes, _MAX_PAIRS_PER_BATCH):
+            interruption_point()
+            chosen = [numbers[number] for number in batch]
+            texts = [(documents[left], documents[right]) for left, right in chosen]
+            rows, both = ([(values[left], values[right]) for left, right in chosen] for values in (vectors, tails))
+            bits[batch] = significant_bits(*pad(compare(self.cost, texts, rows, both)))
+        return Chance.fit(bits, np.array([[len(documents[left]), len(documents[right])] for left, right in numbers]))
+
+
+def judgement(left: Document, right: Document, bits: float, tails: Vectors, scale: Scale) -> Judgement:
+    """What the evidence of two texts means; texts that are equal match, whatever their evidence."""
+    p_value, probability = scale.judge(bits, (len(left), len(right)))
+    notes = list[str]()
+    for side, numbers in zip(("left", "right"), tails, strict=True):
+        if unread := int((numbers[:, 1] == 0).sum()):
+            spans = "1 span" if unread == 1 else f"{unread} spans"
+            notes.append(f"{spans} of the {side} text cannot be read by {scale.background.encoder}: no link has them.")
+    if left.text == right.text:
+        probability = 1.0
+    by_span = tuple(tuple((a, b) for a, b in side.tolist()) for side in tails)
+    fitted_on = scale.calibration.fitted_on
+    return Judgement(bits, p_value, probability, scale.background.name, fitted_on, tuple(notes), by_span)

@@ -1,0 +1,88 @@
+"""The background that ships with whymatch: texts of many kinds, for pairs of texts that have no corpus of their own."""
+
+import hashlib
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file
+
+from whymatch.cost import Background, Cost
+from whymatch.cost.background import SplitsAndEncodes
+from whymatch.matching.significance import Calibration, Chance
+from whymatch.text.document import Document
+from whymatch.text.encoders.models import MINILM
+from whymatch.text.spans import sentences
+
+FOLDER = Path(__file__).parent / "general"
+NAME = "texts of many kinds"
+"""What an answer calls it."""
+
+
+@cache
+def shipped_texts() -> tuple[str, ...]:
+    """The texts, which were written for whymatch: forum posts, news, contracts, reviews, abstracts and many others."""
+    blocks = re.split(r"(?m)^%% ", (FOLDER / "texts.txt").read_text(encoding="utf-8"))
+    return tuple(block.partition("\n")[2].strip().replace("\n", "\n\n") for block in blocks if block.strip())
+
+
+@cache
+def _measured() -> dict[str, Any]:
+    return json.loads((FOLDER / "measured.json").read_text(encoding="utf-8"))
+
+
+def shipped_calibration(*, general: bool) -> Calibration:
+    """From p-values to probabilities, as `python -m experiments.calibration` has fitted it."""
+    return Calibration(**_measured()["general" if general else "corpus"])
+
+
+def shipped_chance(cost: Cost, background: Background) -> Chance | None:
+    """What random pairs of the shipped texts have, where that was measured: for the default aligner."""
+    measured = _measured()
+    if background.digest != measured["digest"] or cost.to_list() != measured["cost"] or not measured["chance"]:
+        return None
+    return Chance.from_dict(measured["chance"])
+
+
+def shipped_background(aligner: SplitsAndEncodes) -> Background:
+    """The shipped texts as an aligner splits and encodes them.
+
+    Vectors of sentences by MiniLM ship too. Others are encoded once, and kept in the user's folder of caches.
+    """
+    documents = tuple(text for text in map(aligner.split, shipped_texts()) if len(text))
+    if aligner.encoder.name == MINILM and aligner.splitter is sentences:
+        return _of_minilm(documents)
+    probe = aligner.encoder.encode([documents[0].text], [documents[0].spans])[0]
+    key = hashlib.sha256(json.dumps([aligner.encoder.name, [text.spans for text in documents]]).encode())
+    key.update(np.round(np.asarray(probe, np.float64), 3).tobytes())
+    file = cache_folder() / f"background-{key.hexdigest()[:32]}.safetensors"
+    try:
+        return Background.read(file)
+    except ValueError:
+        pass
+    encoded = aligner.encoder.encode([text.text for text in documents], [text.spans for text in documents])
+    vectors = np.concatenate(encoded).astype(np.float16).astype(np.float32)
+    background = Background(NAME, aligner.encoder.name, documents, vectors, general=True)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        background.write(file)
+    except OSError:  # it is encoded again next time
+        pass
+    return background
+
+
+@cache
+def _of_minilm(documents: tuple[Document, ...]) -> Background:
+    """The shipped vectors: whole numbers of 8 bits, and a scale for each span."""
+    stored = load_file(FOLDER / "minilm.safetensors")
+    vectors = stored["vectors"].astype(np.float32) * stored["scales"].astype(np.float32)[:, None]
+    return Background(NAME, MINILM, documents, vectors, general=True)
+
+
+def cache_folder() -> Path:
+    """Where whymatch keeps what can be made again: $XDG_CACHE_HOME/whymatch, or ~/.cache/whymatch."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "whymatch"

@@ -1,0 +1,178 @@
+"""What the evidence of two texts means: how often chance gives as much, and how likely the texts match."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from whymatch.cost import Background, Cost
+from whymatch.text.document import Document
+
+RANDOM_PAIRS = 3000
+"""Pairs of texts of a background that are aligned to learn what chance gives."""
+_TEXTS = 800  # of a background, from which the pairs are drawn
+_BODY = 0.8  # share of the random pairs below the tail that is fitted
+_BITS_TO_HALVE = 4.0  # below the tail, how fast the chance of less evidence falls
+
+
+@dataclass(frozen=True)
+class Chance:
+    """The evidence that random pairs of texts of a background have, by their sizes.
+
+    Beyond `threshold` bits it falls exponentially. How often it is exceeded is a logistic curve of the sizes, and the
+    mean excess a power of the shorter one.
+
+    Args:
+        threshold: in bits.
+        exceeded: the logistic curve: constant, and weights of log2 of the shorter and of the longer text's spans.
+        excess: log of the mean excess, in bits, and its weight for log2 of the shorter text's spans.
+    """
+
+    threshold: float
+    exceeded: tuple[float, float, float]
+    excess: tuple[float, float]
+
+    @classmethod
+    def fit(cls, bits: np.ndarray, sizes: np.ndarray) -> "Chance":
+        """Fits the tail to the evidence (pairs) of random pairs of texts of these sizes (pairs, 2)."""
+        inputs = _inputs(sizes)
+        threshold = max(0.0, float(np.quantile(bits, _BODY)))
+        beyond = bits > threshold
+        exceeded = logistic(inputs, beyond.astype(float), ridge=1.0 / len(bits))
+        over, shorter = bits[beyond] - threshold, inputs[beyond, :2]
+        weights = np.array([np.log(over.mean()) if len(over) else 0.0, 0.0])
+        penalty = np.diag([1e-6, 4.0])
+        for _ in range(50):
+            ratio = over / np.exp(shorter @ weights)
+            gradient = shorter.T @ (1 - ratio) + penalty @ weights
+            step = np.linalg.solve((shorter * ratio[:, None]).T @ shorter + penalty, gradient)
+            weights = weights - step * min(1.0, 1.0 / max(1e-12, float(np.linalg.norm(step))))
+            if np.linalg.norm(step) < 1e-10:
+                break
+        return cls(threshold, tuple(exceeded.tolist()), tuple(weights.tolist()))
+
+    def p_value(self, bits: float, left: int, right: int) -> float:
+        """The share of random pairs of texts with so many spans that have as much evidence."""
+        return float(2.0 ** -self.surprise(np.array([bits]), np.array([[left, right]]))[0])
+
+    def surprise(self, bits: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """−log2 of the p-values (pairs) of pairs of texts with this evidence (pairs) and these sizes (pairs, 2)."""
+        inputs = _inputs(sizes)
+        exceeding = -np.logaddexp(0, -inputs @ np.array(self.exceeded))  # log of the chance
+        over = bits - self.threshold
+        tail = -exceeding + np.maximum(over, 0) / np.exp(inputs[:, :2] @ np.array(self.excess))
+        body = 1 - (1 - np.exp(exceeding)) * np.exp2(np.minimum(over, 0) / _BITS_TO_HALVE)
+        return np.where(over > 0, tail / np.log(2), -np.log2(body))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Chance":
+        """What `to_dict` gave."""
+        first, second, third = map(float, values["exceeded"])
+        constant, weight = map(float, values["excess"])
+        return cls(float(values["threshold"]), (first, second, third), (constant, weight))
+
+
+def random_pairs(texts: Sequence[Any], seed: int = 0) -> list[tuple[int, int]]:
+    """The numbers of the texts of `RANDOM_PAIRS` pairs, drawn from some of the texts: no text is paired with itself."""
+    draw = random.Random(seed)
+    numbers = sorted(draw.sample(range(len(texts)), min(len(texts), _TEXTS)))
+    pairs = list[tuple[int, int]]()
+    while len(pairs) < RANDOM_PAIRS and len(numbers) > 1:
+        left, right = draw.sample(numbers, 2)
+        pairs.append((left, right))
+    return pairs
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """From the p-value of two texts to the probability that they match: a logistic curve of √−log2 p.
+
+    `fitted_on` says by which labelled pairs. Half of them matched: where fewer pairs do, the probability is lower.
+    """
+
+    slope: float
+    offset: float
+    fitted_on: str
+
+    @classmethod
+    def fit(
+        cls, p_values: np.ndarray, matches: np.ndarray, fitted_on: str, weights: np.ndarray | None = None
+    ) -> "Calibration":
+        """Fits the curve to p-values of labelled pairs by maximum likelihood; matches and others weigh the same in all.
+
+        Raises:
+            ValueError: if there are not both kinds of pairs, or those that match have no more evidence than others.
+        """
+        matches = np.asarray(matches, float)
+        if len(p_values) != len(matches) or not 0 < matches.sum() < len(matches):
+            raise ValueError("Calibration needs pairs that match and pairs that do not, with one label each.")
+        weights = np.ones(len(matches)) if weights is None else weights
+        balanced = np.where(matches > 0, 0.5 / (weights * matches).sum(), 0.5 / (weights * (1 - matches)).sum())
+        surprise = -np.log2(np.maximum(p_values, np.finfo(float).tiny))
+        inputs = np.stack([np.ones(len(surprise)), np.sqrt(np.maximum(surprise, 0))], axis=1)
+        offset, slope = logistic(inputs, matches, balanced * weights, ridge=1e-4)
+        if slope <= 0:
+            raise ValueError("Pairs that match have no more evidence here than others: there is nothing to calibrate.")
+        return cls(float(slope), float(offset), fitted_on)
+
+    def probability(self, surprise: np.ndarray) -> np.ndarray:
+        """The chance (pairs) that texts with these −log2 p match."""
+        return 1 / (1 + np.exp(-(self.offset + self.slope * np.sqrt(np.maximum(surprise, 0)))))
+
+
+def logistic(inputs: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None, *, ridge: float) -> np.ndarray:
+    """The weights (features) of a logistic regression of targets from 0 to 1 on inputs (rows, features).
+
+    By Newton's method, with a ridge on all weights but the first, which is that of the constant; `weights` (rows) say
+    how much each row counts.
+    """
+    weights = np.full(len(inputs), 1 / len(inputs)) if weights is None else weights / weights.sum()
+    penalty = ridge * np.eye(inputs.shape[1])
+    penalty[0, 0] = 1e-9
+    fitted = np.zeros(inputs.shape[1])
+    for _ in range(100):
+        chance = 1 / (1 + np.exp(-np.clip(inputs @ fitted, -500, 500)))
+        gradient = inputs.T @ (weights * (chance - targets)) + penalty @ fitted
+        curvature = inputs.T @ (inputs * (weights * chance * (1 - chance))[:, None]) + penalty
+        step = np.linalg.solve(curvature, gradient)
+        fitted = fitted - step * min(1.0, 5.0 / max(1e-12, float(np.linalg.norm(step))))
+        if np.linalg.norm(step) < 1e-10:
+            break
+    return fitted
+
+
+def _inputs(sizes: np.ndarray) -> np.ndarray:
+    """(pairs, 3): 1, and log2 of the numbers of spans of the shorter and of the longer text."""
+    logs = np.log2(np.maximum(np.sort(np.asarray(sizes, float), axis=1), 1))
+    return np.concatenate([np.ones((len(logs), 1)), logs], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """What evidence is measured by: a cost against a background, and what that makes of a sum of bits."""
+
+    cost: Cost
+    background: Background
+    chance: Chance
+    calibration: Calibration
+
+    def judge(self, bits: float, sizes: tuple[int, int]) -> tuple[float, float]:
+        """The p-value, and the probability that the texts match, of two texts of these sizes with this evidence."""
+        surprise = self.chance.surprise(np.array([bits]), np.array([sizes]))
+        return float(np.exp2(-surprise)[0]), float(self.calibration.probability(surprise)[0])
+
+
+def tails_against(
+    background: Background, cost: Cost, documents: Sequence[Document], vectors: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    """The tails (spans, 2) of texts for a cost with evidence."""
+    before = cost.before_evidence
+    if before is None:
+        raise ValueError(f"{cost.name} has no evidence, and so no tails.")
+    return background.tails(before, documents, vectors)
