@@ -29,8 +29,7 @@ from whymatch.evaluation.ranking import average_precision
 from whymatch.search.building import BuildReport, build
 from whymatch.search.corpus import CorpusRow
 from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, pooled
-from whymatch.search.index import CANDIDATES, DEFAULT_CONSTRAINT, Index
-from whymatch.search.results import ranking_weight
+from whymatch.search.index import CANDIDATES, Index, ranking_values
 from whymatch.search.store import PROBED_PARTITIONS
 from whymatch.show.terminal import table
 from whymatch.transport.constraints import parse_constraint
@@ -105,33 +104,26 @@ class Exhaustive:
             yield f"{name}, all documents", average_precision(np.delete(values, number).tolist(), marks)
 
     def aligned(
-        self, query: str, relevant: set[str], constraint: wm.Constraint, numbers: Sequence[int]
+        self, query: str, relevant: set[str], constraint: wm.Constraint | None, numbers: Sequence[int]
     ) -> Iterator[tuple[str, float]]:
         """That of alignment, over all documents and over candidates, and what these have of the former's best."""
         own = self.entries[self.place[query]]
         others = [entry for entry in self.entries if entry.id != query]
-        exact = scores(self.index, own.document, own.vectors, others, constraint)
-        weights = [ranking_weight(constraint, len(own.spans), len(entry.spans)) for entry in others]
-        every = [weight * score for weight, score in zip(weights, exact, strict=True)]
-        yield f"{constraint}, all documents", average_precision(every, [some.id in relevant for some in others])
-        best = [value for value in sorted(every, reverse=True)[:TOP] if value > SAME]
+        solved = self.index.solve([(own, entry) for entry in others], constraint)
+        plans = {number: plan for number, plan in enumerate(solved) if not isinstance(plan, ValueError)}
+        values = dict(zip(plans, ranking_values([*plans.values()], self.index.scale), strict=True))
+        every = [values.get(number, float("-inf")) for number in range(len(others))]
+        title = constraint or "evidence"
+        yield f"{title}, all documents", average_precision(every, [some.id in relevant for some in others])
+        best = sorted(every, reverse=True)[:TOP]
         for most in numbers:
-            name = f"{constraint}, 3 × {most} candidates"
+            name = f"{title}, 3 × {most} candidates"
             candidates = self.index.store.candidates(own.text, own.vectors, most)
             candidates = [candidate for candidate in candidates if candidate.entry.id != query]
             hits = self.index.rank(own.document, own.vectors, candidates, len(candidates), constraint)
             yield name, precision([hit.id for hit in hits], relevant)
             if best:
-                yield f"{RECALL}{name}", sum(hit.score >= best[-1] - SAME for hit in hits[: len(best)]) / len(best)
-
-
-def scores(
-    index: Index, query: wm.Document, vectors: np.ndarray, entries: Sequence[Entry], constraint: wm.Constraint
-) -> list[float]:
-    """The score of the exact alignment of a text with each entry; -inf where there is none."""
-    texts = [(query, entry.document) for entry in entries]
-    solved = index.aligner.solve(texts, [(vectors, entry.vectors) for entry in entries], constraint, clip=True)
-    return [float("-inf") if isinstance(plan, ValueError) else plan.score for plan in solved]
+                yield f"{RECALL}{name}", sum(hit.ranked_by >= best[-1] - SAME for hit in hits[: len(best)]) / len(best)
 
 
 def quality(
@@ -148,7 +140,7 @@ def quality(
         for name, value in exhaustive.baselines(query, similar[query]):
             found[name].append(value)
         for wanted in constraints:
-            constraint = DEFAULT_CONSTRAINT if wanted == "default" else parse_constraint(wanted).resolved(0.55)
+            constraint = None if wanted == "default" else parse_constraint(wanted)
             for name, value in exhaustive.aligned(query, similar[query], constraint, numbers):
                 found[name].append(value)
     mean = {name: f"{np.mean(values):.4f}" for name, values in found.items()}
@@ -213,14 +205,16 @@ def drawn(entries: Sequence[Entry], first: int, last: int) -> Iterator[Entry]:
 def speed(index: Index, queries: Sequence[str]) -> dict[str, list[float]]:
     """What a search takes, step by step, in milliseconds, and what a document takes on disk."""
     taken: dict[str, list[float]] = defaultdict(list)
-    for query in [*queries[:5], *queries]:  # the first are warming up
+    warming_up = queries[:5]
+    for query in [*warming_up, *queries]:
         start = time.perf_counter()
         text = index.split(query)
         (vectors,) = index.aligner.encoder.encode([text.text], [text.spans])
         encoding = time.perf_counter()
         candidates = index.store.candidates(text.text, vectors, CANDIDATES)
         finding = time.perf_counter()
-        scores(index, text, vectors, [candidate.entry for candidate in candidates[:100]], DEFAULT_CONSTRAINT)
+        asked = Entry("", text.text, np.array(text.spans), vectors)
+        index.solve([(asked, candidate.entry) for candidate in candidates[:100]])
         aligning = time.perf_counter()
         index.rank(text, vectors, candidates, TOP)
         end = time.perf_counter()
@@ -228,7 +222,7 @@ def speed(index: Index, queries: Sequence[str]) -> dict[str, list[float]]:
         steps |= {"aligning 100 candidates": aligning - finding, f"ranking all, top {TOP} in full": end - aligning}
         for name, seconds in (steps | {"search": end - start - (aligning - finding)}).items():
             taken[name].append(1000 * seconds)
-    taken = {name: values[5:] for name, values in taken.items()}
+    taken = {name: values[len(warming_up) :] for name, values in taken.items()}
     rows = [[name, *(f"{np.percentile(values, share):.1f}" for share in (50, 95))] for name, values in taken.items()]
     print(table([f"{len(index):,} documents", "p50, ms", "p95, ms"], rows), "\n")
     stats = index.store.table.stats()

@@ -3,7 +3,7 @@
     python examples/citations.py
 
 Every sentence of the answer is a claim. It is searched for in an index of sources; the span that its best link leads to
-is the citation, with offsets into the source. A claim without a link has no source, and says so.
+is the citation, with offsets into the source. A claim that probably matches none of them has no source, and says so.
 """
 
 from pathlib import Path
@@ -29,9 +29,9 @@ def main() -> None:
         index = wm.Index.create(Path(folder) / "sources", wm.Aligner())
         index.add(SOURCES)
         for claim in index.split(ANSWER).pieces:
-            best = index.search(claim, top_k=1, constraint=wm.UpTo(1))[0]
+            best = index.search(claim, top_k=1)[0]
             print(claim)
-            if not best.links:
+            if not best.links or best.probability < 0.5:
                 print("    no source says this")
                 continue
             link = best.links[0]

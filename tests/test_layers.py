@@ -92,14 +92,17 @@ LIGHT = {"numpy", "numba", "llvmlite", "array_api_compat", "regex", "sentencex",
 @pytest.mark.parametrize(
     ("module", "packages"),
     [
-        *((f"cli.{verb}", set[str]()) for verb in ("align", "train", "evaluate", "score", "data", "study", "serve")),
+        *(
+            (f"cli.{verb}", set[str]())
+            for verb in ("align", "train", "evaluate", "score", "data", "study", "serve", "calibrate")
+        ),
         *((f"cli.{verb}", set[str]()) for verb in ("index", "search", "duplicates")),
         ("transport.exact", LIGHT),
         ("transport.entropic", LIGHT),
-        ("cost", LIGHT),
+        ("cost", LIGHT | {"safetensors"}),
         ("matching.aligner", LIGHT | {"safetensors"}),
         ("matching.alignment", LIGHT),
-        ("matching.verification", LIGHT),
+        ("matching.verification", LIGHT | {"safetensors"}),
         ("search.index", LIGHT | {"safetensors", "lancedb", "pyarrow"}),
         ("show.html", LIGHT),
         ("show.terminal", LIGHT | {"rich"}),

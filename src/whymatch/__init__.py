@@ -7,7 +7,7 @@ from whymatch.forking import loading
 
 if TYPE_CHECKING:
     from whymatch import cost, learning, transport
-    from whymatch.cost import Cost
+    from whymatch.cost import Background, Cost
     from whymatch.matching.aligner import Aligner
     from whymatch.matching.alignment import Alignment, Link
     from whymatch.matching.classifier import Classifier
@@ -29,6 +29,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Aligner": "matching.aligner",
     "Alignment": "matching.alignment",
+    "Background": "cost",
     "Balanced": "transport.constraints",
     "Classifier": "matching.classifier",
     "Constraint": "transport.constraints",
@@ -55,6 +56,7 @@ _PACKAGES = ("cost", "learning", "transport")  # what else users may need: cost 
 __all__ = [
     "Aligner",
     "Alignment",
+    "Background",
     "Balanced",
     "Classifier",
     "Constraint",

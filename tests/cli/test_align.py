@@ -1,5 +1,7 @@
 """`whymatch align` as a user runs it: what it prints and writes."""
 
+import json
+import math
 import re
 import resource
 from importlib.util import find_spec
@@ -8,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import DUPLICATE, LONG, QUESTION, SHORT, Align, aligned, refused, written
-from whymatch.cost import COSTS
+from whymatch.cost import COSTS, Background
 from whymatch.matching.aligner import Aligner, default_aligner
 from whymatch.text.encoders import models
 from whymatch.text.spans import SPLITTERS
@@ -48,7 +50,12 @@ def test_the_table_shows_the_links_what_is_left_over_and_the_certificate(
     monkeypatch.setenv("COLUMNS", "200")
     ran = align("--text", SHORT, LONG)
     assert (ran.status, ran.err) == (0, "")
-    assert "2 links" in ran.out.splitlines()[0]
+    verdict, likely = ran.out.splitlines()[:2]
+    assert verdict.startswith("They match: 2 reasons cover ")
+    assert re.match(
+        r"(over )?\d+% likely to match, [\d.]+ bits of evidence, judged against texts of many kinds\.", likely
+    )
+    assert "--background FOLDER" in ran.out
     assert re.search(r"The cat slept on the mat\. +A cat was asleep on a mat\.", ran.out)
     assert re.search(r"^No counterpart, right: My uncle sells cars\. · Prices rose\. · Wine is red\.", ran.out, re.M)
     assert "No counterpart, left" not in ran.out
@@ -74,16 +81,18 @@ def test_every_constraint_is_the_one_its_word_names(
     assert found.constraint == constraint
 
 
-def test_up_to_without_a_threshold_takes_the_calibrated_one(align: Align, library: Aligner) -> None:
+def test_up_to_without_a_threshold_takes_what_is_significant(align: Align, library: Aligner) -> None:
     found = aligned(align("--text", SHORT, LONG, "--json", "--constraint", "up-to:1"))
     assert found == library.align(SHORT, LONG, library.resolve(None))
     assert not found.by_default
+    assert found.constraint == UpTo(1, below=0.0)
 
 
 def test_below_alone_moves_the_threshold_of_the_default(align: Align, library: Aligner) -> None:
-    found = aligned(align("--text", SHORT, LONG, "--json", "--below", "0.3"))
-    assert found.constraint == UpTo(1, below=0.3)
-    assert found.links == library.align(SHORT, LONG, UpTo(1, below=0.3)).links
+    found = aligned(align("--text", SHORT, LONG, "--json", "--below", "-12"))
+    assert found.constraint == UpTo(1, below=-12.0)
+    assert found.links == library.align(SHORT, LONG, UpTo(1, below=-12.0)).links
+    assert all(link.bits is not None and link.bits > 12 for link in found.links)
 
 
 @pytest.mark.parametrize("name", ["sentence", "word", "paragraph", "line"])
@@ -157,7 +166,10 @@ def test_a_page_is_written_where_there_is_another_model_only(
     other, page = str(models.bundle()), tmp_path / "page.html"
     monkeypatch.setattr(models, "bundle", lambda: None)
     default_aligner.cache_clear()
-    assert align("--text", SHORT, LONG, "--encoder", other, "--below", "0.6", "--html", page).status == 0
+    assert (
+        align("--text", SHORT, LONG, "--encoder", other, "--cost", "cosine", "--below", "0.6", "--html", page).status
+        == 0
+    )
     assert "It rained all day." in page.read_text("utf-8")
 
 
@@ -181,3 +193,49 @@ def test_a_full_disk_leaves_no_half_written_picture_and_the_message_names_the_fi
     assert f"{file}: File too large" in message
     assert file.read_text() == "before"
     assert [*tmp_path.iterdir()] == [file]
+
+
+def corpus(folder: Path) -> Path:
+    """A folder of texts about a few things, enough to be a background."""
+    folder.mkdir()
+    for number in range(24):
+        sentences = [f"{noun} number {number} {verb}." for noun in NOUNS for verb in VERBS]
+        written(folder, f"{number}.txt", "\n".join(sentences))
+    return folder
+
+
+NOUNS = ["The train", "A cat", "Our boat"]
+VERBS = ["came late", "is red", "slept well", "was sold"]
+
+
+def test_evidence_is_judged_against_texts_that_are_given(align: Align, tmp_path: Path) -> None:
+    folder = corpus(tmp_path / "posts")
+    found = aligned(align("--text", SHORT, LONG, "--json", "--background", folder))
+    assert found.judgement is not None
+    assert found.judgement.background == "24 texts of posts"
+    texts = [file.read_text("utf-8") for file in sorted(folder.iterdir(), key=lambda file: file.name)]
+    assert found == Aligner(background=Background.of(texts, Aligner(), "24 texts of posts")).align(SHORT, LONG)
+    lines = [json.dumps({"id": number, "text": text}) for number, text in enumerate(texts)]
+    file = written(tmp_path, "posts.jsonl", "\n".join(lines))
+    again = aligned(align("--text", SHORT, LONG, "--json", "--background", file))
+    assert again.probability == pytest.approx(found.probability)
+
+
+def test_evidence_is_judged_against_the_documents_of_an_index(align: Align, tmp_path: Path) -> None:
+    index = pytest.importorskip("whymatch.search.index").Index.create(tmp_path / "index")
+    folder = corpus(tmp_path / "posts")
+    index.add({file.name: file.read_text("utf-8") for file in folder.iterdir()})
+    index.compact()
+    found = aligned(align("--text", SHORT, LONG, "--json", "--background", tmp_path / "index"))
+    assert found == Aligner(background=index).align(SHORT, LONG)
+
+
+def test_probabilities_are_those_of_a_calibration_that_is_given(align: Align, tmp_path: Path) -> None:
+    before = aligned(align("--text", SHORT, LONG, "--json"))
+    assert before.p_value is not None
+    file = written(tmp_path, "own.json", json.dumps({"slope": 0.5, "offset": -1, "fitted_on": "3 pairs", "pairs": 3}))
+    found = aligned(align("--text", SHORT, LONG, "--json", "--calibration", file))
+    assert found.judgement is not None
+    assert found.judgement.calibrated_on == "3 pairs"
+    assert found.p_value == before.p_value
+    assert found.probability == pytest.approx(1 / (1 + math.exp(1 - 0.5 * math.sqrt(-math.log2(before.p_value)))))

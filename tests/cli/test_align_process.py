@@ -61,7 +61,7 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     spoken = {word for text in texts for word in re.findall(r"\w+", text)}
     file = tmp_path_factory.mktemp("words") / "toy.vec"
     file.write_text("".join(f"{word} {' '.join(str(chance.gauss(0, 1)) for _ in range(8))}\n" for word in spoken))
-    return ["--encoder", str(file), "--constraint", "exactly:1"]
+    return ["--encoder", str(file), "--cost", "cosine", "--constraint", "exactly:1"]
 
 
 @contextmanager

@@ -48,6 +48,10 @@ pytestmark = pytest.mark.skipif(find_spec(models.BUNDLE) is None, reason=f"{mode
         (["--figure", "missing/picture.png"], "missing/picture.png: No such file or directory"),
         (["--figure", "picture.xyz"], ".svg, .pdf or .png, got picture.xyz"),
         (["--encoder", "."], "no config.json"),
+        (["--background", "missing"], "There is no missing"),
+        (["--background", ".", "--cost", "cosine"], "--background goes with evidence, and cosine distance is none"),
+        (["--background", "."], "holds no documents"),
+        (["--calibration", "missing.json"], "missing.json: No such file"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_in_one_line(
@@ -231,3 +235,30 @@ def test_a_damaged_model_is_refused(align: Align, tmp_path: Path, files: dict[st
     for name, content in files.items():
         written(tmp_path, name, content)
     assert f"{tmp_path}" in refused(align("--text", SHORT, LONG, "--constraint", "exactly:1", "--encoder", tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "own.json is no calibration"),
+        ("3", "own.json is no calibration"),
+        ("{}", "has slope, offset and fitted_on"),
+        ('{"slope": "x", "offset": 0, "fitted_on": ""}', "has slope, offset and fitted_on"),
+        ('{"slope": -1, "offset": 0, "fitted_on": ""}', "a slope above 0 and a finite offset, got -1 and 0"),
+        ('{"slope": 1, "offset": NaN, "fitted_on": ""}', "a slope above 0 and a finite offset, got 1 and nan"),
+    ],
+)
+def test_what_is_no_calibration_is_refused(align: Align, tmp_path: Path, content: str, message: str) -> None:
+    assert message in refused(align("--text", SHORT, LONG, "--calibration", written(tmp_path, "own.json", content)))
+
+
+def test_a_calibration_of_evidence_does_not_go_with_other_costs(align: Align, tmp_path: Path) -> None:
+    file = written(tmp_path, "own.json", '{"slope": 1, "offset": 0, "fitted_on": "x"}')
+    settings = ("--cost", "cosine", "--below", "0.5", "--calibration", file)
+    assert "--calibration goes with evidence" in refused(align("--text", SHORT, LONG, *settings))
+
+
+def test_too_few_texts_are_no_background(align: Align, tmp_path: Path) -> None:
+    (tmp_path / "few").mkdir()
+    written(tmp_path / "few", "one.txt", LONG)
+    assert "A background takes" in refused(align("--text", SHORT, LONG, "--background", tmp_path / "few"))

@@ -116,7 +116,9 @@ def test_bad_rows_are_reported_and_the_exit_status_says_so(run: Callable[..., Ra
 def test_search_prints_the_best_documents_with_their_strongest_links(run: Callable[..., Ran], out: Path) -> None:
     ran = run("search", out, "It rained all day.", "--top-k", 2)
     assert (ran.status, ran.err) == (0, "")
-    assert ran.out.splitlines()[2].split()[:2] == ["1", "rain"]
+    head, _, first, *_ = ran.out.splitlines()
+    assert re.split(r"  +", head)[:6] == ["#", "document", "probability", "e-value", "bits", "links"]
+    assert first.split()[:2] == ["1", "rain"]
     assert "It rained all day.     All day long there was rain." in ran.out
 
 
@@ -124,15 +126,25 @@ def test_json_has_scores_links_and_offsets(run: Callable[..., Ran], out: Path) -
     values = strict(run("search", out, "It rained all day.", "--constraint", "exactly:3", "--json").out)
     hit = values["hits"][0]
     assert hit["id"] == "rain"
+    assert values["documents"] == len(CORPUS)
+    assert hit["e_value"] == pytest.approx(hit["p_value"] * len(CORPUS))
+    assert hit["bits"] == hit["alignment"]["bits"] > 0
     assert hit["alignment"]["certificate"]["clipped"]
     (link,) = hit["alignment"]["links"]
     assert CORPUS["rain"][slice(*link["right"])] == link["texts"][1] == "All day long there was rain."
 
 
-def test_an_explanation_compares_two_results(run: Callable[..., Ran], out: Path) -> None:
-    ran = run("search", out, "It rained all day. Wine is red.", "--explain", "1", "wine", "--below", "0.9")
-    assert " ranks above " in ran.out.splitlines()[0]
-    assert "It rained all day." in ran.out
+def test_an_explanation_is_added_to_the_results(run: Callable[..., Ran], out: Path) -> None:
+    query = "It rained all day. Wine is red."
+    results = run("search", out, query).out
+    ran = run("search", out, query, "--explain", "1", "wine")
+    assert ran.out.startswith(results)
+    explanation = ran.out.removeprefix(results)
+    assert re.search(r"\(\d+\.\d bits in 2 spans\) ranks above ", explanation)
+    assert "It rained all day." in explanation
+    explained = strict(run("search", out, query, "--explain", "1", "wine", "--json").out)
+    differences = [each["adds"] for each in explained["explanation"]["differences"]]
+    assert sum(differences) == pytest.approx(explained["explanation"]["lead"])
 
 
 def test_a_page_escapes_what_it_shows(run: Callable[..., Ran], out: Path, tmp_path: Path) -> None:
@@ -171,10 +183,17 @@ def test_a_trained_ranker_searches_the_index_that_it_wrote(run: Callable[..., Ra
     refused(run("search", index, "It rained all day."))
 
 
-def test_duplicates_are_listed(run: Callable[..., Ran], out: Path) -> None:
-    assert run("duplicates", out).out == "100%\train\train-again\t2 links\n"
-    values = strict(run("duplicates", out, "--json").out)
-    assert (values["left"], values["right"], len(values["alignment"]["links"])) == ("rain", "rain-again", 2)
+def test_duplicates_are_listed_in_groups_with_their_texts(run: Callable[..., Ran], out: Path) -> None:
+    ran = run("duplicates", out, "--e-value", 1e-6)
+    assert (ran.status, ran.err) == (0, "")
+    head, *texts, because = ran.out.splitlines()
+    assert re.fullmatch(r"2 documents: probability 100%, e-value \S+, \d+\.\d bits", head)
+    assert texts == [f"  {id_}: {CORPUS['rain']}" for id_ in ("rain", "rain-again")]
+    assert because.startswith("  because: ")
+    group = strict(run("duplicates", out, "--probability", "1", "--json").out)
+    assert group["documents"] == dict.fromkeys(("rain", "rain-again"), CORPUS["rain"])
+    assert group["weakest"] == {"left": "rain", "right": "rain-again"}
+    assert [len(pair["alignment"]["links"]) for pair in group["pairs"]] == [2]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import whymatch as wm
-from whymatch.cost import Base, Calibrated, Cosine, Cost, Dot, Order, WholeText
+from whymatch.cost import Base, Calibrated, Cosine, Cost, Dot, Evidence, Order, WholeText
 from whymatch.matching.aligner import THRESHOLDS
 from whymatch.text.document import joined
 
@@ -109,9 +109,10 @@ def test_many_pairs_are_compared_as_each_alone_to_the_bit(seed: int, dimensions:
     texts = [aligner.split(["a", "b", "c", "d"][: draw.integers(5)]) for _ in range(40)]
     pairs = [*pairwise(texts)]
     vectors = [draw.standard_normal((len(text), dimensions)).astype(np.float32) for text in texts]
-    together = aligner.compare_many(pairs, [*pairwise(vectors)])
+    together = aligner.compare(pairs, [*pairwise(vectors)])
     for pair, pair_vectors, cost in zip(pairs, pairwise(vectors), together, strict=True):
-        assert np.array_equal(cost, aligner.compare(pair, pair_vectors))
+        (alone,) = aligner.compare([pair], [pair_vectors])
+        assert np.array_equal(cost, alone)
 
 
 def test_a_pair_that_the_constraint_refuses_is_not_encoded() -> None:
@@ -282,13 +283,16 @@ def test_neighbours_do_not_change_links(aligner: wm.Aligner) -> None:
     assert alone.certificate.margin is not None
     assert alone.certificate.margin > 1e-4
     assert [link.at for link in alone.links] == [link.at for link in among.links]
-    assert alone.score == pytest.approx(among.score, abs=1e-5)
+    assert alone.score == pytest.approx(among.score, rel=1e-5)
 
 
-def test_thresholds_belong_to_the_default_parts(aligner: wm.Aligner) -> None:
-    assert aligner.below == THRESHOLDS[aligner.encoder.name, aligner.cost]
+def test_evidence_needs_no_threshold_and_words_have_one_of_their_own(aligner: wm.Aligner) -> None:
+    assert aligner.cost == Cost(Cosine(), Evidence())
+    assert aligner.resolve(None) == wm.UpTo(1, below=0)
+    assert wm.Aligner(below=-3).resolve(wm.UpTo(2)) == wm.UpTo(2, below=-3)
     words = wm.Aligner("word")
     assert words.below == THRESHOLDS[words.encoder.name, words.cost]
+    assert wm.Aligner(cost="cosine").below is None
 
 
 def test_a_page_holds_the_words_inside_links(aligner: wm.Aligner, tmp_path: Path) -> None:
@@ -312,7 +316,7 @@ class Context:
 
 
 def test_verify_says_so_where_no_link_is_found_again() -> None:
-    in_context = wm.Aligner("line", Context())  # type: ignore[arg-type]
+    in_context = wm.Aligner("line", Context(), "cosine")  # type: ignore[arg-type]
     short = in_context.align("a\nb", "aa", wm.UpTo(1, below=1.5))
     assert short.links
     checked = replace(short, constraint=wm.UpTo(1, below=0.5)).verify(in_context)

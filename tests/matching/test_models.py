@@ -180,7 +180,7 @@ def test_what_cannot_be_trained_or_written_is_said(tmp_path: Path) -> None:
 
 
 def test_a_ranker_comes_back_with_the_threshold_and_the_limit_of_its_aligner(tmp_path: Path) -> None:
-    model = wm.Ranker(wm.Aligner("line", Projected(VECTORS, 6), below=0.9, limit=50), wm.UpTo(1))
+    model = wm.Ranker(wm.Aligner("line", Projected(VECTORS, 6), "cosine", below=0.9, limit=50), wm.UpTo(1))
     model.save_pretrained(tmp_path)
     again = wm.Ranker.from_pretrained(tmp_path, encoder=VECTORS)
     assert (again.aligner.below, again.aligner.limit) == (0.9, 50)

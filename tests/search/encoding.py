@@ -38,7 +38,7 @@ class WordSums:
 
 
 def aligner(salt: str = "") -> Aligner:
-    return Aligner("line", WordSums(salt), below=0.55)
+    return Aligner("line", WordSums(salt))
 
 
 NOUNS = ["cat", "dog", "rain", "wine", "car", "disk", "kernel", "tree", "river", "stone", "bread", "song"]

@@ -33,7 +33,7 @@ def answers(folder: Path) -> list[object]:
     """What an index says: hits with their links, duplicates, and all texts."""
     index = Index.open(folder, aligner())
     hits = [(hit.id, hit.score, [link.texts for link in hit.alignment.links]) for hit in index.search(QUERY, top_k=9)]
-    pairs = sorted((found.left, found.right, found.overlap) for found in duplicates(index))
+    pairs = sorted((pair.left, pair.right, pair.bits) for group in duplicates(index) for pair in group.pairs)
     return [sorted(hits), pairs, {id_: index[id_].text for id_ in sorted(index.ids())}]
 
 
@@ -118,4 +118,4 @@ def test_duplicates_are_found_though_a_pooled_vector_is_damaged(tmp_path: Path) 
     other = pooled(np.roll(entry.vectors, 1, axis=1)).tolist()
     index.store.merge(pa.Table.from_pylist([{**row, "pooled": other}], schema=index.store.schema), replace=True)
     assert index.store.nearest_texts(pooled(entry.vectors), 1).column("id").to_pylist() == ["post-3"]
-    assert [(found.left, found.right) for found in duplicates(index)] == [("copy", "post-3")]
+    assert [[*group.texts] for group in duplicates(index, e_value=1e-30)] == [["copy", "post-3"]]

@@ -1,17 +1,16 @@
-"""Search finds what exhaustive alignment finds, and its links are those of the aligner."""
+"""Search finds what exhaustive alignment finds, ranks by evidence, and its links are those of the aligner."""
 
 from pathlib import Path
 from runpy import run_path
 
+import numpy as np
 import pytest
 
 import whymatch as wm
 from tests.search.encoding import WordSums, aligner, post, posts
 from whymatch.cost import Calibrated, Cosine, Cost, Novelty, Order, Term
 from whymatch.learning import Projected
-from whymatch.search.duplicates import duplicates
 from whymatch.search.index import Index
-from whymatch.search.results import ranking_weight
 from whymatch.transport.constraints import Constraint
 
 CONSTRAINTS = [wm.UpTo(1, below=0.55), wm.Exactly(3), wm.OneTo(2), wm.Balanced()]
@@ -28,21 +27,77 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
 QUERY = "\n".join([post(7).split("\n")[0], post(11).split("\n")[2], "Nobody says this"])
 
 
-@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=str)
-def test_with_every_document_a_candidate_search_is_exhaustive_alignment(index: Index, constraint: Constraint) -> None:
-    every = aligner().align_many([(QUERY, text) for text in posts(60).values()], constraint, clip=True)
-    best = sorted(every, key=lambda why: -why.score)[:10]
-    found = index.search(QUERY, 10, constraint, candidates=60)
-    factor = ranking_weight(constraint, 3, 4)
-    assert [hit.score for hit in found] == pytest.approx([factor * why.score for why in best], abs=1e-3)
-    assert found[0].alignment.to_pharaoh() == best[0].to_pharaoh()
-    assert found.candidates == 60
+@pytest.mark.parametrize("constraint", [None, *CONSTRAINTS], ids=str)
+def test_with_every_document_a_candidate_search_is_exhaustive_alignment(
+    index: Index, constraint: Constraint | None
+) -> None:
+    judge = wm.Aligner("line", WordSums(), background=index)
+    every = judge.align_many([(QUERY, text) for text in posts(60).values()], constraint, clip=True)
+    assert index.scale is not None
+    sides = [why.judgement.tails for why in every if why.judgement]
+    tails = [(np.array(left), np.array(right)) for left, right in sides]
+    values = [why.score if constraint else why.bits or 0.0 for why in every]
+    surprise = index.scale.surprise(values, tails)
+    found = index.search(QUERY, 60, constraint, candidates=60)
+    assert [hit.ranked_by for hit in found] == pytest.approx(sorted(surprise, reverse=True), abs=0.02)
+    best = every[int(np.argmax(surprise))]
+    assert found[0].alignment.to_pharaoh() == best.to_pharaoh()
+    assert (found[0].p_value, found[0].probability) == pytest.approx((best.p_value, best.probability), rel=0.02)
+    assert (found.candidates, found.documents) == (60, 60)
+
+
+def test_an_e_value_is_the_p_value_times_the_documents(index: Index) -> None:
+    for hit in index.search(QUERY, 60):
+        assert hit.p_value is not None
+        assert hit.e_value == pytest.approx(60 * hit.p_value)
+        assert (hit.bits, hit.p_value, hit.probability) == (
+            hit.alignment.bits,
+            hit.alignment.p_value,
+            hit.alignment.probability,
+        )
+        assert hit.ranked_by == pytest.approx(-np.log2(hit.p_value))
+
+
+FILLER = ["Hello everybody and good morning", "Thanks a lot for any help at all", "I bought it last year"]
+
+
+def with_filler(texts: dict[str, str]) -> dict[str, str]:
+    return {id_: "\n".join([*FILLER, text]) for id_, text in texts.items()}
+
+
+def test_a_sentence_that_many_documents_have_is_worth_nothing_in_a_query(tmp_path: Path) -> None:
+    index = Index.create(tmp_path, aligner())
+    index.add(posts(60) | with_filler(posts(60, 100)))
+    found = index.search("\n".join([FILLER[2], post(7).split("\n")[0]]), 120)
+    assert found[0].id == "post-7"
+    for hit in found:
+        assert all(link.at[0] != 0 for link in hit.links)
+
+
+def test_template_sentences_before_every_document_change_little(index: Index, tmp_path: Path) -> None:
+    templated = Index.create(tmp_path, aligner())
+    templated.add(with_filler(posts(60)))
+    for number in (3, 7, 40):
+        query = post(number).split("\n")[0]
+        plain, with_template = index.search(query)[0], templated.search("\n".join([*FILLER, query]))[0]
+        assert plain.id == with_template.id == f"post-{number}"
+        assert [link.texts for link in plain.links] == [link.texts for link in with_template.links]
+        assert with_template.bits == pytest.approx(plain.bits, rel=0.5)
+
+
+def test_a_document_that_is_equal_to_the_query_comes_first_whatever_its_evidence(tmp_path: Path) -> None:
+    index = Index.create(tmp_path, aligner())
+    line = post(7).split("\n")[0]
+    index.add(with_filler(posts(60)) | {"template": "\n".join(FILLER)})
+    best = index.search("\n".join(FILLER))[0]
+    assert (best.id, best.probability) == ("template", 1.0)
+    assert index.search("\n".join([*FILLER, line]))[0].id == "post-7"
 
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS, ids=str)
 @pytest.mark.parametrize("terms", [(), (Order(0.3),), (Calibrated(),)], ids=["plain", "order", "calibrated"])
 def test_scores_of_candidates_are_those_of_alignments(constraint: Constraint, terms: tuple[Term, ...]) -> None:
-    used = wm.Aligner("line", WordSums(), Cost(Cosine(), *terms), below=0.55)
+    used = wm.Aligner("line", WordSums(), Cost(Cosine(), *terms))
     query, *texts = (used.split(text) for text in (QUERY, *(post(number, 1 + number % 5) for number in range(12))))
     own, *vectors = used.encoder.encode(*zip(*((text.text, text.spans) for text in (query, *texts)), strict=True))
     pairs = [(query, text) for text in texts]
@@ -73,18 +128,11 @@ def test_documents_are_found_by_words_alone_and_by_vectors_alone(tmp_path: Path)
     assert (hit.id, hit.places["words"]) == ("rare", 1)
 
 
-def test_a_short_document_gains_nothing_by_being_short(tmp_path: Path) -> None:
-    index = Index.create(tmp_path, aligner())
-    line, other, _ = QUERY.split("\n")
-    index.add(
-        {"one": line, "two": f"{line}\n{other}", "long": "\n".join([line, other, *(post(n) for n in range(50, 53))])}
-    )
-    for constraint in (wm.Exactly(3), wm.UpTo(1, below=0.3)):
-        scored = {hit.id: hit for hit in index.search(QUERY, 3, constraint)}
-        assert scored["one"].score < scored["two"].score <= scored["long"].score + 1e-9
-        for hit in scored.values():
-            assert hit.score == hit.alignment.score == pytest.approx(sum(link.share for link in hit.links))
-            assert hit.alignment.verify(index.aligner).links_hold
+def test_a_score_is_the_sum_of_its_links_and_they_hold_alone(index: Index) -> None:
+    judge = wm.Aligner("line", WordSums(), background=index)
+    for hit in index.search(QUERY, 5):
+        assert hit.score == hit.alignment.score == pytest.approx(sum(link.share for link in hit.links))
+        assert hit.alignment.verify(judge).links_hold
 
 
 def test_an_explanation_adds_up_to_the_difference_of_the_scores(index: Index) -> None:
@@ -124,16 +172,6 @@ def test_an_empty_index_finds_nothing(tmp_path: Path) -> None:
     assert [*Index.create(tmp_path, aligner()).search("Anything")] == []
 
 
-def test_near_duplicates_are_listed_once_with_their_links(tmp_path: Path) -> None:
-    index = Index.create(tmp_path, aligner())
-    index.add({**posts(40), "copy": post(3), "nearly": post(8) + "\nOne more"})
-    found = {(pair.left, pair.right): pair for pair in duplicates(index, least=0.7)}
-    assert set(found) == {("copy", "post-3"), ("nearly", "post-8")}
-    assert found["copy", "post-3"].overlap == 1
-    assert len(found["nearly", "post-8"].alignment.links) == 4
-    assert found["nearly", "post-8"].overlap < 1
-
-
 def test_a_ranker_searches_with_its_own_constraint_and_calibration(minilm: Path, tmp_path: Path) -> None:
     encoder = Projected(wm.SentenceEncoder(minilm), 384)
     ranker = wm.Ranker(wm.Aligner("sentence", encoder, Cost(Cosine(), Novelty(0.1))), wm.Exactly(2)).eval()
@@ -164,6 +202,8 @@ def test_untrained_minilm_finds_the_paraphrase(minilm: Path, tmp_path: Path) -> 
     assert hit.id == "rain"
     assert hit.links[0].texts == ("It rained all day.", "All day long there was rain.")
     assert hit.alignment.verify().holds
+    assert hit.alignment.judgement is not None
+    assert hit.alignment.judgement.background == "texts of many kinds"
     again = wm.Index.open(tmp_path)  # the same vectors, and other costs
     assert again.search("It rained all day.")[0].id == "rain"
 

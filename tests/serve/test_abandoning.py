@@ -47,8 +47,8 @@ class Desk:
         encoder = SentenceEncoder(folder, device="cpu")
         self.model = Watched(encoder.network.model)
         encoder.network = replace(encoder.network, model=self.model)
-        aligner = Aligner("line", encoder, below=0.5)
-        self.models = Models({"line": aligner}, None, {}, Limits(round_tokens=ROUND))
+        aligner = Aligner("line", encoder, "cosine", below=0.5)
+        self.models = Models({"line": aligner}, None, None, Limits(round_tokens=ROUND))
         self.batcher: Batcher[Question, bytes] = Batcher(
             partial(answers, self.models), max_questions=8, max_size=ROUND, max_waiting=10**6, slice_seconds=0
         )

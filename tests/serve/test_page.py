@@ -71,9 +71,25 @@ def test_a_first_visit_gets_from_two_pasted_posts_to_their_links_with_one_click(
     assert shown(page, "#links td:nth-child(2)") == [link.texts[0] for link in why.links]
     assert shown(page, "#links td:nth-child(3)") == [link.texts[1] for link in why.links]
     assert page.locator("#texts path").count() == len(why.links) > 0
+    assert page.locator("#result-title").inner_text() == why.verdict
+    assert page.locator("#shown .verdict").count() == 0  # the heading says it
+    assert page.locator("#score").inner_text() == f"{why.bits:.1f} bits"
+    page.get_by_text("How sure is this?").click()
     assert page.locator("#certificate").inner_text() == str(why.certificate)
     assert shown(page, '[data-side="left"] .unmatched .words') == [why.left[span] for span in why.unmatched.left]
-    assert said(page).startswith(f"{len(why.links)} links, score {why.score:.3f}; ")
+    assert f", {why.bits:.1f} bits; " in said(page)
+
+
+def test_texts_that_do_not_match_are_not_said_to(visit: Visit) -> None:
+    page = visit()
+    paste(page, LEFT, "The council approved a playground. Bread is baked at night.")
+    align(page)
+    assert page.locator("#result-title").inner_text().startswith("No sign of a match")
+    assert "match" not in said(page)
+    page.get_by_label("of each text’s").select_option("words")
+    page.get_by_role("button", name="Align").click()
+    page.locator("#texts.stacked").wait_for()
+    assert page.locator("#result-title").inner_text() == "Links between the texts"
 
 
 def test_every_example_shows_links_after_one_click(visit: Visit) -> None:
@@ -97,7 +113,7 @@ def test_the_choice_of_constraint_and_spans_is_kept_to(visit: Visit) -> None:
     page.get_by_label("of each text’s").select_option("words")
     page.get_by_role("button", name="Align").click()
     page.locator("#texts.stacked").wait_for()
-    assert "layer 3" in page.locator(".parts").inner_text()
+    assert "layer 3" in (page.locator(".parts").text_content() or "")
 
 
 def test_it_can_be_used_with_keys_alone(visit: Visit) -> None:
@@ -152,9 +168,9 @@ def test_scripts_in_ids_and_documents_do_not_run(visit: Visit) -> None:
     assert f"post {HACK}" in page.locator("#shown h3").first.inner_text()
     assert page.locator("#shown .example").count() == 3
     assert page.locator("#shown img, #shown script").count() == 0
+    assert page.locator("#shown .example").first.locator(".curves path").count() > 0
     for result in page.locator("#shown .example").all():
-        assert result.locator(".curves path").count() > 0
-        assert result.locator(".hit").inner_text().startswith("score ")
+        assert result.locator(".hit").inner_text().startswith("probability ")
 
 
 def test_scripts_in_names_of_files_do_not_run(visit: Visit) -> None:

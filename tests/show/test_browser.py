@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import whymatch as wm
+from tests.show.evidence import matching, unrelated
 from whymatch.cost import Base, Cost
 from whymatch.show.html import page as page_of
 
@@ -359,7 +360,7 @@ def test_paper_has_the_texts_and_the_table_and_no_controls(show: Open) -> None:
     assert all(page.locator(selector).is_visible() for selector in controls)
     page.emulate_media(media="print")
     assert all(page.locator(selector).is_hidden() for selector in controls)
-    assert all(page.locator(selector).is_visible() for selector in ("#score", "#texts", "table", ".certificate"))
+    assert all(page.locator(selector).is_visible() for selector in ("#score", "#texts", "table", "#certificate"))
 
 
 def test_a_dark_scheme_has_a_dark_page(show: Open) -> None:
@@ -406,3 +407,36 @@ def test_texts_without_spans_make_a_page(show: Open) -> None:
     page = show(aligned([], ["Only here"], [], wm.UpTo(1, below=0.5)).to_html(zoom=False))
     assert {*counts(page).values()} == {0}
     assert page.locator("#slider").count() == 0
+
+
+def test_the_slider_keeps_the_scale_of_evidence(show: Open) -> None:
+    why = matching()
+    page = show(why.to_html(zoom=False))
+    assert page.locator("h1").inner_text() == why.verdict
+    assert page.locator("#score").inner_text() == f"{why.bits:.1f} bits"
+    page.locator("#slider").press("Home")
+    for step in why.path:
+        assert page.locator("#score").inner_text() == f"{step.score:.1f} bits"
+        assert {*counts(page).values()} == {step.k}
+        shares = sorted((-cost for *_, cost in step.links), reverse=True)
+        assert shown(page, "#links td:nth-child(4)") == [f"{bits:.1f}" for bits in shares]
+        page.locator("#slider").press("ArrowRight")
+    assert page.locator("h1").inner_text() == why.verdict
+
+
+def test_how_sure_it_is_opens_by_pointer_and_by_keys(show: Open) -> None:
+    why = matching()
+    page = show(why.to_html(zoom=False))
+    assert page.locator("#certificate").is_hidden()
+    page.get_by_text("How sure is this?").click()
+    assert page.locator("#certificate").inner_text() == str(why.certificate)
+    page.keyboard.press("Enter")
+    assert page.locator("#certificate").is_hidden()
+
+
+def test_a_page_of_texts_that_do_not_match_has_no_table(show: Open) -> None:
+    page = show(unrelated().to_html(zoom=False))
+    assert page.locator("h1").inner_text().startswith("No sign of a match")
+    assert page.locator("table").is_hidden()
+    page.locator("#slider").press("End")
+    assert page.locator("table").is_visible()

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 import whymatch as wm
+from tests.show.evidence import matching
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
@@ -101,3 +102,30 @@ def test_texts_without_links_make_a_figure(left: list[str], right: list[str], tm
     svg = drawn(aligned(left, right, wm.UpTo(1, below=0.5)), tmp_path / "figure.svg")
     assert words(svg) == "".join([*left, *right])
     assert curves(svg) == 0
+
+
+def widths(svg: str) -> list[float]:
+    """The widths of the curves of links."""
+    found = []
+    for element in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}path"):
+        path = element.get("d", "")
+        if path.split()[:1] == ["M"] and path.count("C") == 1 and "z" not in path:
+            found.append(float(re.findall(r"stroke-width: ([\d.]+)", element.get("style", ""))[0]))
+    return found
+
+
+def test_a_curve_is_as_wide_as_its_evidence(tmp_path: Path) -> None:
+    why = matching(wm.UpTo(1, below=-5.0))
+    bits = [link.bits or 0.0 for link in why.links]
+    assert len(bits) == 2
+    drawn_widths = widths(drawn(why, tmp_path / "figure.svg"))
+    assert drawn_widths == pytest.approx([1 + 4 * value / max(bits) for value in bits], abs=1e-4)
+
+
+@pytest.mark.parametrize("ending", SIGNATURES)
+def test_a_reliability_diagram_is_drawn_in_every_format(ending: str, tmp_path: Path) -> None:
+    from whymatch.show.figures import reliability_diagram
+
+    file = tmp_path / f"diagram{ending}"
+    reliability_diagram([[0.5, 0.2, 0.1], [0.5, 0.8, 0.9]], [[0.2, 0], [0.8, 1], [0.85, 1]], file)
+    assert file.read_bytes().startswith(SIGNATURES[ending])

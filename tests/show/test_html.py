@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whymatch as wm
+from tests.show.evidence import LEFT, aligner, matching, unrelated
 from whymatch.show.html import page, views
-from whymatch.show.words import number
+from whymatch.show.words import SHIPPED_BACKGROUND, number
 from whymatch.text.spans import is_blank
 
 MARKUP = [
@@ -306,3 +307,82 @@ def test_a_notebook_gets_the_page_in_one_sandboxed_frame(alignment: wm.Alignment
     assert frame.children == []
     assert frame.attributes["sandbox"] == "allow-scripts"
     assert frame.attributes["srcdoc"] == alignment.to_html(zoom=False)
+
+
+def heading(tree: Element) -> str:
+    (found,) = tree.all("h1")
+    return found.text
+
+
+def test_the_heading_and_the_title_of_evidence_are_the_verdict() -> None:
+    for why in (matching(), unrelated(), aligner().align(LEFT, LEFT)):
+        tree = parse(why)
+        assert heading(tree) == why.verdict
+        assert [title.text for title in tree.all("title")] == [why.verdict]
+    assert heading(parse(unrelated())).startswith("No sign of a match")
+    assert "They match" not in parse(unrelated()).all("main")[0].text
+
+
+def test_probability_and_evidence_stand_beneath_the_heading() -> None:
+    why = matching()
+    (likely,) = parse(why).all("p", "likely")
+    assert likely.text.strip() == f"over 99% likely to match, {why.bits:.1f} bits of evidence"
+    (likely,) = parse(unrelated()).all("p", "likely")
+    assert likely.text.strip().startswith("under 1% likely to match, no evidence")
+
+
+def test_what_a_probability_rests_on_is_behind_a_disclosure() -> None:
+    why = matching()
+    tree = parse(why)
+    (details,) = tree.all("details")
+    assert "open" not in details.attributes
+    assert [summary.text for summary in details.all("summary")] == ["How sure is this?"]
+    assert why.judgement is not None
+    shown = dict(zip(*([one.text for one in details.all(tag)] for tag in ("dt", "dd")), strict=True))
+    assert f"p = {why.p_value:.2g}" in shown["Chance"]
+    assert why.judgement.background in shown["Judged against"]
+    assert why.judgement.calibrated_on in shown["Probability"]
+    assert shown["Certificate"] == str(why.certificate)
+    visible = tree.all("main")[0].text.replace(details.text, "")
+    assert str(why.certificate) not in visible
+    shipped = parse(aligner(SHIPPED_BACKGROUND).align(["One."], ["Two."]))
+    assert "--background" in shipped.all("details")[0].text
+    assert "--background" not in details.text
+
+
+def test_links_with_evidence_show_their_bits() -> None:
+    why = matching()
+    tree = parse(why)
+    rows = [[cell.text for cell in row.all("td")] for body in tree.all("tbody") for row in body.all("tr")]
+    assert rows == [[str(rank), *link.texts, f"{link.bits:.1f}"] for rank, link in enumerate(why.links, start=1)]
+    assert [cell.text for cell in tree.all("th")] == ["#", "left", "right", "bits"]
+
+
+@pytest.mark.parametrize(
+    "constraint", [None, wm.Exactly(1), wm.UpTo(1, below=-15.0), wm.UpTo(2), wm.OneTo(1), wm.Balanced()]
+)
+def test_every_view_of_evidence_is_the_sum_of_the_bits_that_it_shows(constraint: wm.Constraint | None) -> None:
+    why = matching(constraint)
+    asked, *others = views(why.picture(zoom=False))
+    assert asked["score"] == pytest.approx(sum(share for *_, share in asked["links"]))
+    assert [bits for *_, bits, _ in asked["links"]] == [link.bits for link in why.links]
+    if constraint != wm.Balanced():
+        assert asked["score"] == pytest.approx(sum(link.bits or 0.0 for link in why.links))
+    best = aligner().align(why.left, why.right, wm.Exactly(len(others)))
+    assert others[-1]["score"] == pytest.approx(best.score)
+    for view in others:
+        assert all(bits == share for *_, bits, share in view["links"])
+        assert view["score"] == pytest.approx(sum(share for *_, share in view["links"]))
+
+
+def test_a_view_of_all_significant_links_has_the_evidence_of_the_texts() -> None:
+    why = matching(wm.Exactly(1))
+    assert views(why.picture(zoom=False))[2]["score"] == pytest.approx(why.bits)
+
+
+@given(st.lists(st.sampled_from(MARKUP).filter(lambda text: not is_blank(text)), min_size=1, max_size=4, unique=True))
+def test_markup_in_texts_with_evidence_is_text_on_the_page(found: list[str]) -> None:
+    picture = aligner().align(found, [*found, "Glass breaks."]).picture(zoom=False) | {"notes": found}
+    shown, expected = (parsed(page(values)) for values in (picture, harmless(picture)))
+    assert [(one.tag, one.attributes) for one in shown] == [(one.tag, one.attributes) for one in expected]
+    assert [note.text for note in shown.all("p", "note")] == found

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whymatch as wm
+from tests.show.evidence import aligner, matching, unrelated
 from whymatch.cost import Base, Cost
 from whymatch.show.terminal import links_as_text
-from whymatch.show.words import JOINERS, plain
+from whymatch.show.words import JOINERS, OWN_BACKGROUND, SHIPPED_BACKGROUND, bits, plain
 from whymatch.text.spans import is_blank
 
 LEFT, RIGHT = (
@@ -161,3 +162,51 @@ def test_long_texts_wrap_inside_their_columns_and_lose_no_word() -> None:
     found = text.split()
     for words in (left.split(), right.split()):
         assert [word for word in found if word in words] == words
+
+
+def test_evidence_says_the_verdict_first_then_how_likely_by_how_much_and_against_what() -> None:
+    why = matching()
+    verdict, likely, *_, certificate = links_as_text(why.to_dict(), width=300).splitlines()
+    assert verdict == why.verdict
+    assert verdict.startswith("They match: 2 reasons cover ")
+    assert likely == f"over 99% likely to match, {why.bits:.1f} bits of evidence, judged against made-up sentences."
+    assert certificate == f"Certificate: {why.certificate}"
+
+
+def test_a_link_with_evidence_is_a_line_with_its_bits_and_without_cost_and_share() -> None:
+    why = matching()
+    text = links_as_text(why.to_dict())
+    for rank, link in enumerate(why.links, start=1):
+        assert row(text, f"{rank} ").split() == [str(rank), *" ".join(link.texts).split(), f"{link.bits:.1f}"]
+    assert "cost" not in text
+    assert "share" not in text
+
+
+def test_texts_that_do_not_match_are_not_said_to() -> None:
+    verdict, likely, *_ = str(unrelated()).splitlines()
+    assert verdict.startswith("No sign of a match")
+    assert likely.startswith("under 1% likely to match, no evidence")
+
+
+@pytest.mark.parametrize("constraint", [wm.Exactly(1), wm.Exactly(3), wm.UpTo(1, below=-15.0), wm.Balanced()])
+def test_links_that_were_asked_for_have_their_own_sum_of_bits(constraint: wm.Constraint) -> None:
+    why = matching(constraint)
+    heading = links_as_text(why.to_dict(), width=300).splitlines()[2]
+    shares = [link.bits or 0.0 if isinstance(constraint, wm.UpTo) else link.share for link in why.links]
+    assert heading.startswith(f"{len(why.links)} link")
+    assert f", {bits(sum(shares))}: " in heading
+    assert "cost" not in heading
+
+
+@pytest.mark.parametrize("name", [SHIPPED_BACKGROUND, "made-up sentences"])
+def test_the_background_that_ships_comes_with_a_way_to_a_better_one(name: str) -> None:
+    text = links_as_text(aligner(name).align(["One."], ["Two."]).to_dict(), width=300)
+    assert f"judged against {name}." in text
+    assert (OWN_BACKGROUND in text) == (name == SHIPPED_BACKGROUND)
+
+
+def test_notes_are_said() -> None:
+    values = matching().to_dict() | {"notes": ["1 span could not be read.", "\x1b[31mred"]}
+    text = links_as_text(values)
+    assert row(text, "Note: 1 ") == "Note: 1 span could not be read."
+    assert "\x1b" not in text

@@ -16,7 +16,7 @@ from whymatch.matching.rules import Attend
 from whymatch.study.answers import read_study, write_study
 from whymatch.study.creating import create, draw, read_pairs
 from whymatch.study.items import Study
-from whymatch.study.models import compared
+from whymatch.study.models import Linking, compared
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pairs.jsonl"
 NAMES = ["exactly:2", "softmax:0.01", "sparsemax:1", "one-to:1"]
@@ -40,7 +40,7 @@ def test_transport_shows_the_optimal_links_and_attention_its_heaviest(example: S
     for number, pair in enumerate(example.pairs):
         texts = (pair.left, pair.right)
         assert {*found[number, 0]} == {link.at for link in aligner.align(*texts, wm.Exactly(2)).links}
-        cost = torch.from_numpy(aligner.costs([texts])[0])
+        cost = torch.from_numpy(aligner.without_evidence().costs([texts])[0])
         rule = Attend(0.01)
         weights = rule.weights(cost[None], torch.tensor([[*cost.shape]]))[0]
         shown = {*found[number, 1]}
@@ -75,7 +75,7 @@ def test_trained_models_are_compared_by_their_own_rule(minilm: Path, tmp_path: P
     wm.Ranker(wm.Aligner("sentence", encoder), Attend(0.01)).save_pretrained(tmp_path / "attention" / "model")
     pairs = read_pairs(EXAMPLE, "sentence")
     models = [compared(str(tmp_path / name), "sentence") for name in ("transport", "attention")]
-    untrained = [compared(name, "sentence") for name in NAMES[:2]]
+    untrained = [Linking("plain", "sentence", Aligner(cost="cosine"), wm.Exactly(2)), compared(NAMES[1], "sentence")]
     found = [links_by_model(create(pairs, some)) for some in (models, untrained)]
     assert found[0] == found[1]
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import random
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -15,10 +16,14 @@ from whymatch.text.spans import is_blank
 from whymatch.transport.constraints import EXAMPLES
 
 if TYPE_CHECKING:
+    from whymatch.cost import Background
     from whymatch.matching.aligner import Aligner
+    from whymatch.matching.significance import Calibration
+    from whymatch.text.document import Document
     from whymatch.transport.constraints import Constraint
 
 PAIRS_PER_BATCH = 64  # encoded and solved at a time
+_MAX_PAIRS_IN_BACKGROUND = 2000  # of a file, whose texts its pairs are judged against
 Text: TypeAlias = str | list[str]
 _Row = TypeVar("_Row")
 
@@ -31,36 +36,50 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--text", action="store_true", help="LEFT and RIGHT are texts, not files")
     pairs = 'many pairs: JSON lines with "left" and "right", - for standard input; JSON lines out'
     parser.add_argument("--pairs", metavar="FILE", help=pairs)
-    constraints = f"{EXAMPLES} (default: up-to:1, calibrated threshold)"
+    constraints = f"{EXAMPLES} (default: up-to:1, every significant link)"
     parser.add_argument("--constraint", metavar="C", help=constraints)
-    parser.add_argument(
-        "--below", type=float, metavar="X", help="with up-to and each: link only pairs that cost less than X"
-    )
+    below = "with up-to and each: link only pairs that cost less than X; evidence costs minus its bits, so -3 is 3 bits"
+    parser.add_argument("--below", type=float, metavar="X", help=below)
     parser.add_argument("--clip", action="store_true", help="with --pairs: make k smaller where a text is short")
+    parser.add_argument(
+        "--calibration", type=Path, metavar="F", help="probabilities as whymatch calibrate learned them"
+    )
+    parser.add_argument("--html", type=Path, metavar="F", help="write the picture as a web page")
+    parser.add_argument("--figure", type=Path, metavar="F", help="write the picture as .svg, .pdf or .png")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    add_aligner_options(parser)
+    parser.set_defaults(run=run)
+
+
+def add_aligner_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options from which `build_aligner` makes an aligner, and those of reading texts."""
     parser.add_argument("--spans", default="sentence", help="sentence (default), word, paragraph, line, text or punkt")
     models = "a model's folder or name, or word vectors (default: MiniLM)"
     parser.add_argument("--encoder", metavar="MODEL", help=models)
     parser.add_argument("--layer", type=int, help="with --spans word: the layer of the model (default: the middle)")
-    costs = "cosine (default), calibrated (default for words), dot, euclidean"
+    costs = "evidence (default), cosine, calibrated (default for words), dot, euclidean"
     parser.add_argument("--cost", metavar="NAME", help=costs)
-    parser.add_argument("--html", type=Path, metavar="F", help="write the picture as a web page")
-    parser.add_argument("--figure", type=Path, metavar="F", help="write the picture as .svg, .pdf or .png")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    background = "texts that evidence is judged against: a corpus as for whymatch index, or the folder of an index"
+    parser.add_argument("--background", type=Path, metavar="FOLDER", help=background)
     parser.add_argument("--limit", type=int, default=2000, help="spans in a text (default: 2000)")
     parser.add_argument("--max-mb", type=float, default=5, help="size of a text (default: 5)")
     parser.add_argument("--encoding", default="utf-8", help="of the files (default: utf-8)")
     parser.add_argument("--download", action="store_true", help="allow fetching a model from the Hugging Face hub")
-    parser.set_defaults(run=run)
+
+
+def check_limits(settings: argparse.Namespace) -> None:
+    """Raises ValueError if --max-mb or --limit makes no sense."""
+    if not 0 < settings.max_mb <= MEGABYTE:
+        raise ValueError(f"--max-mb takes a size above 0 and up to a million, got {settings.max_mb:g}.")
+    if settings.limit < 1:
+        raise ValueError(f"--limit takes a number of spans, 1 or more, got {settings.limit}.")
 
 
 def run(settings: argparse.Namespace) -> int:
     """Aligns, prints, and returns the exit status."""
     if (settings.pairs is None) == (settings.left is None or settings.right is None):
         raise ValueError("Give two texts, LEFT and RIGHT, or many with --pairs FILE. See whymatch align --help.")
-    if not 0 < settings.max_mb <= MEGABYTE:
-        raise ValueError(f"--max-mb takes a size above 0 and up to a million, got {settings.max_mb:g}.")
-    if settings.limit < 1:
-        raise ValueError(f"--limit takes a number of spans, 1 or more, got {settings.limit}.")
+    check_limits(settings)
     if settings.clip and settings.pairs is None:
         raise ValueError("--clip goes with --pairs. For two texts, use a smaller k.")
     if settings.pairs is not None:
@@ -99,6 +118,17 @@ def _read_texts(settings: argparse.Namespace) -> list[str]:
 def _build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
     """The aligner and the constraint that the settings describe; what is quick to check is checked first."""
     constraint = chosen_constraint(settings)
+    calibration = None if settings.calibration is None else _read_calibration(settings.calibration)
+    aligner = build_aligner(settings, below=settings.below)
+    if calibration is not None:
+        if aligner.cost.evidence is None:
+            raise ValueError(f"--calibration goes with evidence, and {aligner.cost.name} is none.")
+        aligner.judge.calibration = calibration
+    return aligner, constraint
+
+
+def build_aligner(settings: argparse.Namespace, *, below: float | None = None) -> "Aligner":
+    """The aligner that the options describe, with its background; what is quick to check is checked first."""
     from whymatch.cost import named_cost
     from whymatch.text.spans import splitter
 
@@ -106,10 +136,67 @@ def _build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
     cost = named_cost(settings.cost) if settings.cost else None
     if settings.layer is not None and settings.spans != "word":
         raise ValueError("--layer goes with --spans word: other spans are encoded by the whole model.")
+    if settings.background is not None and not settings.background.exists():
+        raise ValueError(f"There is no {settings.background}. Give a file or a folder of texts, or an index.")
     from whymatch.matching.aligner import Aligner, encoder_for
 
     encoder = encoder_for(settings.spans, settings.encoder, layer=settings.layer, download=settings.download)
-    return Aligner(settings.spans, encoder, cost, below=settings.below, limit=settings.limit), constraint
+    aligner = Aligner(settings.spans, encoder, cost, below=below, limit=settings.limit)
+    if settings.background is None:
+        return aligner
+    if aligner.cost.evidence is None:
+        raise ValueError(f"--background goes with evidence, and {aligner.cost.name} is none.")
+    background = _read_background(settings, aligner)
+    return Aligner(settings.spans, encoder, cost, below=below, background=background, limit=settings.limit)
+
+
+def _read_background(settings: argparse.Namespace, aligner: "Aligner") -> "Background":
+    """The background of an index, or a sample of the texts of a corpus.
+
+    Raises:
+        ValueError: if there are too few texts.
+    """
+    from whymatch.cost.background import MAX_SPANS, Background
+    from whymatch.search.corpus import CorpusFiles
+
+    path = settings.background
+    if path.is_dir() and any(path.glob("*.lance")):
+        from whymatch.search.index import Index
+
+        background = Index.open(path).background
+        if background is None:
+            raise ValueError(f"The index in {path} has too few texts to be a background.")
+        return background
+    corpus = CorpusFiles(path, encoding=settings.encoding, max_mb=settings.max_mb)
+    corpus.check()
+    texts, draw, read = list[str](), random.Random(0), 0
+    for row in corpus:
+        if row.error is None:
+            read += 1
+            if len(texts) < MAX_SPANS:  # no more are needed: a text has a span or more
+                texts.append(row.text)
+            elif (place := draw.randrange(read)) < MAX_SPANS:
+                texts[place] = row.text
+    documents = [text for text in (_split(aligner, text) for text in texts) if text is not None]
+    return Background.of(documents, aligner, f"{read:,} texts of {path.name}")
+
+
+def _split(aligner: "Aligner", text: Text) -> "Document | None":
+    """A text with its spans; None if it has too many, or cannot be split."""
+    try:
+        return aligner.split(text)
+    except ValueError:
+        return None
+
+
+def _read_calibration(file: Path) -> "Calibration":
+    from whymatch.matching.significance import Calibration
+
+    try:
+        return Calibration.from_dict(json.loads(file.read_text(encoding="utf-8")))
+    except ValueError as error:
+        advice = "Make it with whymatch calibrate."
+        raise ValueError(f"{file} is no calibration: {str(error).removesuffix('.')}. {advice}") from None
 
 
 def chosen_constraint(settings: argparse.Namespace) -> "Constraint | None":
@@ -131,7 +218,9 @@ def _run_many(settings: argparse.Namespace) -> int:
     bad = 0
     with nullcontext(standard_input()) if settings.pairs == "-" else opened(Path(settings.pairs)) as file:
         aligner, constraint = _build(settings)
-        rows = _with_progress(_read_pairs(file, settings), Path(settings.pairs))
+        if aligner.cost.evidence is not None and aligner.judge.background is None and Path(settings.pairs).is_file():
+            aligner.judge.background = _background_of_pairs(settings, aligner)
+        rows = _with_progress(read_pairs(file, settings), Path(settings.pairs))
         while batch := list(islice(rows, PAIRS_PER_BATCH)):
             pairs = [pair for _, pair, _ in batch if not isinstance(pair, ValueError)]
             outcomes = iter(aligner.outcomes(pairs, constraint, clip=settings.clip))
@@ -141,17 +230,42 @@ def _run_many(settings: argparse.Namespace) -> int:
                     bad += 1
                     complain(f"line {line}: {outcome}")
                 else:
-                    print(json.dumps({"line": line, **extra, **outcome.to_dict()}, ensure_ascii=False, allow_nan=False))
+                    values = {"line": line, **extra, **outcome.to_dict()}
+                    print(json.dumps(values, ensure_ascii=False, allow_nan=False))
             sys.stdout.flush()
     if bad:
         complain(f"lines that could not be aligned: {bad}.")
     return 2 if bad else 0
 
 
-def _read_pairs(
-    file: BinaryIO, settings: argparse.Namespace
+def _background_of_pairs(settings: argparse.Namespace, aligner: "Aligner") -> "Background | None":
+    """The texts of the first pairs of a file, against which all of them are judged; None where they are too few."""
+    from whymatch.cost.background import MAX_SPANS, Background
+    from whymatch.matching.judging import MIN_BATCH_SPANS, MIN_BATCH_TEXTS
+
+    file, spans = Path(settings.pairs), 0
+    documents: dict[Document, None] = {}
+    with opened(file) as data:
+        for _, pair, _ in islice(read_pairs(data, settings), _MAX_PAIRS_IN_BACKGROUND):
+            for text in () if isinstance(pair, ValueError) else pair:
+                document = _split(aligner, text)
+                if document is not None and document not in documents:
+                    documents[document] = None
+                    spans += len(document)
+            if spans >= MAX_SPANS and len(documents) >= MIN_BATCH_TEXTS:
+                break
+    if len(documents) < MIN_BATCH_TEXTS or spans < MIN_BATCH_SPANS:
+        return None
+    return Background.of(documents, aligner, f"{len(documents):,} texts of {file.name}")
+
+
+def read_pairs(
+    file: BinaryIO, settings: argparse.Namespace, label: str | None = None
 ) -> Iterator[tuple[int, tuple[Text, Text] | ValueError, dict[str, Any]]]:
-    """The number of each line, its pair of texts or what is wrong with it, and its id if it has one."""
+    """The number of each line, its pair of texts or what is wrong with it, and its id if it has one.
+
+    With a `label`, the last is the field of that name, which is true or false.
+    """
     max_bytes, keys = int(2 * settings.max_mb * MEGABYTE), '"left" and "right"'
     for number, row in json_lines(file, encoding=settings.encoding, max_bytes=max_bytes, keys=keys):
         try:
@@ -165,6 +279,11 @@ def _read_pairs(
                     raise ValueError(f'"{side}" is a text or a list of texts, got {type(row[side]).__name__}.')
                 if is_blank("".join(pieces)):
                     raise ValueError(f'"{side}" is empty.')
+            if label is not None:
+                if not isinstance(row.get(label), bool):
+                    raise ValueError(f'"{label}" is true or false, got {row.get(label)!r:.40}.')
+                yield number, (row["left"], row["right"]), {label: row[label]}
+                continue
             extra = {"id": row["id"]} if "id" in row else {}
             if not _is_writable(extra):
                 raise ValueError('"id" holds what JSON cannot: NaN, infinity or half a surrogate pair.')

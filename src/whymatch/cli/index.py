@@ -111,22 +111,21 @@ def _summary(report: "BuildReport", documents: int, folder: Path) -> str:
     return f"{', '.join(counts)}; {documents:,} documents in {folder} ({report.rate:.1f} documents/s)"
 
 
-def load_matcher(model: Path | None, *, alone: bool = False) -> "Aligner | Ranker":
-    """The ranker in a folder, or the untrained aligner; with `alone` sentences count without the text around them."""
+def load_matcher(model: Path | None) -> "Aligner | Ranker":
+    """The ranker in a folder, or the untrained aligner of an index."""
     if model is None:
-        from whymatch.matching.aligner import Aligner
         from whymatch.search.index import untrained_aligner
 
-        return Aligner() if alone else untrained_aligner()
+        return untrained_aligner()
     from whymatch.matching.ranker import Ranker
 
     return Ranker.from_pretrained(model)
 
 
-def open_index(settings: argparse.Namespace, *, alone: bool = False) -> "Index":
+def open_index(settings: argparse.Namespace) -> "Index":
     """The index in the folder INDEX, with the model that it was written with."""
     from whymatch.search.index import Index
     from whymatch.search.store import Store
 
     store = Store.open(settings.index)  # refused before a model is read
-    return Index(store, load_matcher(settings.model, alone=alone))
+    return Index(store, load_matcher(settings.model))

@@ -3,12 +3,15 @@
 import argparse
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whymatch.cli.align import chosen_constraint
 from whymatch.cli.console import complain, progress_bar
-from whymatch.cli.index import load_matcher
 from whymatch.transport.constraints import EXAMPLES
+
+if TYPE_CHECKING:
+    from whymatch.matching.aligner import Aligner
+    from whymatch.matching.ranker import Ranker
 
 
 def add_to(verbs: Any) -> None:
@@ -33,7 +36,7 @@ def run(settings: argparse.Namespace) -> int:
     pairs = PairFiles(settings.pairs, settings.left, settings.right)
     pairs.files()  # refused before a model is read
     constraint = chosen_constraint(settings)
-    made = partial(load_matcher, settings.model, alone=True)
+    made = partial(_load_matcher, settings.model)
     if constraint is not None and constraint.thresholded and settings.below is None:
         constraint = constraint.resolved(aligner_and_constraint(made())[0].below)
     rows = bad = 0
@@ -47,3 +50,14 @@ def run(settings: argparse.Namespace) -> int:
     if bad:
         complain(f"pairs that could not be scored: {bad}.")
     return 2 if bad else 0
+
+
+def _load_matcher(model: Path | None) -> "Aligner | Ranker":
+    """The ranker in a folder, or the default aligner."""
+    if model is None:
+        from whymatch.matching.aligner import Aligner
+
+        return Aligner()
+    from whymatch.matching.ranker import Ranker
+
+    return Ranker.from_pretrained(model)

@@ -15,9 +15,11 @@ from whymatch.transport.constraints import EXAMPLES
 
 if TYPE_CHECKING:
     from whymatch.matching.alignment import Link
-    from whymatch.search.results import Explanation, SearchResults
+    from whymatch.search.duplicates import DuplicateGroup
+    from whymatch.search.results import Explanation, Hit, SearchResults
 
 _MAX_SHOWN_CHARACTERS = 60  # of a span in a table
+_MAX_TEXT_CHARACTERS = 160  # of a document in a group of duplicates
 
 
 def add_to(verbs: Any) -> None:
@@ -27,14 +29,16 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("query", nargs="?", metavar="QUERY", help="a text, or - for standard input")
     parser.add_argument("--queries", type=Path, metavar="FILE", help="many: JSON lines, CSV or Parquet, as a corpus")
     parser.add_argument("--top-k", type=int, default=10, metavar="K", help="how many documents (default: 10)")
-    constraints = f"{EXAMPLES} (default: the model's, or exactly:2)"
+    constraints = f"{EXAMPLES} (default: the model's, or every link with evidence)"
     parser.add_argument("--constraint", metavar="C", help=constraints)
     parser.add_argument(
-        "--below", type=float, metavar="X", help="with up-to and each: link only pairs that cost less than X"
+        "--below", type=float, metavar="X", help="with up-to and each: link only pairs that cost less than X, in bits"
     )
     parser.add_argument("--candidates", type=int, default=100, help="in each of three ways (default: 100)")
     parser.add_argument("--model", type=Path, metavar="RUN", help="the trained ranker that the index was written with")
-    parser.add_argument("--explain", nargs=2, metavar=("A", "B"), help="why A ranks above B: places, from 1, or ids")
+    parser.add_argument(
+        "--explain", nargs=2, metavar=("A", "B"), help="and why A ranks above B: places, from 1, or ids"
+    )
     parser.add_argument("--html", type=Path, metavar="F", help="write the results as a web page")
     parser.add_argument("--trec", type=Path, metavar="F", help="write a TREC run file")
     parser.add_argument("--json", action="store_true", help="print JSON, one line per query, instead of a table")
@@ -43,14 +47,16 @@ def add_to(verbs: Any) -> None:
 
 
 def _add_duplicates(verbs: Any) -> None:
-    parser = verbs.add_parser("duplicates", help="the near-duplicate pairs of an index, with their links")
+    parser = verbs.add_parser("duplicates", help="groups of documents of an index that say the same, and why")
     parser.add_argument("index", metavar="INDEX", type=Path, help="the folder of an index")
-    parser.add_argument("--below", type=float, default=0.15, metavar="X", help="the most a link costs (default: 0.15)")
-    least = "share of both texts that is in links (default: 0.8)"
-    parser.add_argument("--least", type=float, default=0.8, metavar="S", help=least)
-    parser.add_argument("--neighbours", type=int, default=10, help="documents each is compared with (default: 10)")
+    e_value = "the most documents that chance brings as close to a document (default: 0.01)"
+    parser.add_argument("--e-value", type=float, metavar="E", help=e_value)
+    least = "the least probability, instead of an e-value or beside it"
+    parser.add_argument("--probability", type=float, metavar="P", help=least)
+    near = "documents that each is aligned with, in each of two ways (default: 10)"
+    parser.add_argument("--neighbours", type=int, default=10, metavar="N", help=near)
     parser.add_argument("--model", type=Path, metavar="RUN", help="the trained ranker that the index was written with")
-    parser.add_argument("--json", action="store_true", help="print JSON lines with links and offsets")
+    parser.add_argument("--json", action="store_true", help="print JSON, one line per group, with links and offsets")
     parser.set_defaults(run=run_duplicates)
 
 
@@ -61,8 +67,7 @@ def run_search(settings: argparse.Namespace) -> int:
     if settings.queries is not None and (settings.html or settings.explain):
         raise ValueError("--html and --explain go with one QUERY.")
     constraint = chosen_constraint(settings)
-    thresholded = constraint is not None and constraint.thresholded
-    index = open_index(settings, alone=thresholded)  # thresholds are known for sentences alone
+    index = open_index(settings)
     bad, trec_lines = 0, []
     for place, query_id, text in _queries(settings):
         try:
@@ -106,7 +111,9 @@ def _show(results: "SearchResults", query_id: str, settings: argparse.Namespace)
         return
     if settings.queries is not None:
         print(f"{plain(query_id)}: {plain(results.query)[:_MAX_SHOWN_CHARACTERS]}")
-    print(_table(results) if explanation is None else _in_words(explanation))
+    print(_table(results))
+    if explanation is not None:
+        print(f"\n{_in_words(explanation)}")
     if settings.html:
         print(f"Page: {settings.html}")
 
@@ -117,16 +124,27 @@ def _place_or_id(text: str) -> int | str:
 
 
 def _table(results: "SearchResults") -> str:
-    """The results, each with its strongest link."""
+    """The results, each with what it is worth and its strongest link."""
     from whymatch.show.terminal import table
 
-    rows = []
-    for rank, hit in enumerate(results, start=1):
-        texts = [_shortened(text) for text in hit.links[0].texts] if hit.links else ["(no link)", ""]
-        rows.append([str(rank), _shortened(hit.id), number(hit.score), str(len(hit.links)), *texts])
-    if not rows:
+    if not results.hits:
         return "Nothing was found: the index is empty."
-    return table(["#", "document", "score", "links", "strongest link: query", "document's span"], rows)
+    worth = [_worth(hit) for hit in results]
+    rows = []
+    for rank, (hit, values) in enumerate(zip(results, worth, strict=True), start=1):
+        texts = [_shortened(text) for text in hit.links[0].texts] if hit.links else ["(no link)", ""]
+        rows.append([str(rank), _shortened(hit.id), *values.values(), str(len(hit.links)), *texts])
+    return table(["#", "document", *worth[0], "links", "strongest link: query", "document's span"], rows)
+
+
+def _worth(hit: "Hit") -> dict[str, str]:
+    """What a result is worth, the answer first, by the names of columns."""
+    from whymatch.search.results import percent, short
+
+    values = {} if hit.probability is None else {"probability": percent(hit.probability)}
+    if hit.bits is None or hit.e_value is None:
+        return {**values, "score": number(hit.score)}
+    return {**values, "e-value": short(hit.e_value), "bits": f"{hit.bits:.1f}"}
 
 
 def _in_words(explanation: "Explanation") -> str:
@@ -137,33 +155,61 @@ def _in_words(explanation: "Explanation") -> str:
         return " · ".join(_shortened(link.texts[1]) for link in links) or "(no link)"
 
     above, below = explanation.above, explanation.below
+    decimals = 3 if above.bits is None else 1
     rows = [
-        [f"{each.adds:+.3f}", _shortened(each.text), linked(each.above), linked(each.below)]
+        [f"{each.adds:+.{decimals}f}", _shortened(each.text), linked(each.above), linked(each.below)]
         for each in explanation.differences
     ]
-    head = (
-        f"{plain(above.id)} ({number(above.score)}) ranks above {plain(below.id)} ({number(below.score)}) "
-        f"by {number(explanation.lead)}; what each span of the query adds to that:"
-    )
-    return f"{head}\n\n{table(['adds', 'query', plain(above.id), plain(below.id)], rows)}"
+    return f"{_lead(explanation)}\n\n{table(['adds', 'query', plain(above.id), plain(below.id)], rows)}"
 
 
-def _shortened(text: str) -> str:
+def _lead(explanation: "Explanation") -> str:
+    """Which result ranks above which, and by how much."""
+    above, below = explanation.above, explanation.below
+    names = [plain(hit.id) for hit in (above, below)]
+    if above.bits is None:
+        scores = [number(hit.score) for hit in (above, below)]
+        head = f"{names[0]} ({scores[0]}) ranks above {names[1]} ({scores[1]}) by {number(explanation.lead)}"
+        return f"{head}; what each span of the query adds to that:"
+    sizes = [len(hit.alignment.right) for hit in (above, below)]
+    bits = [f"{hit.score:.1f} bits in {size} spans" for hit, size in zip((above, below), sizes, strict=True)]
+    head = f"{names[0]} ({bits[0]}) ranks above {names[1]} ({bits[1]})"
+    if explanation.lead < 0:
+        head += ", which has more bits, but chance gives more to texts of its size"
+    return f"{head}; what each span of the query adds to the difference of {explanation.lead:+.1f} bits:"
+
+
+def _shortened(text: str, most: int = _MAX_SHOWN_CHARACTERS) -> str:
     """The beginning of a text, without characters that a terminal would obey."""
     line = plain(text)
-    return line if len(line) <= _MAX_SHOWN_CHARACTERS else f"{line[: _MAX_SHOWN_CHARACTERS - 1]}…"
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def run_duplicates(settings: argparse.Namespace) -> None:
-    """Prints each pair when it is found."""
+    """Prints the groups, the surest first."""
     from whymatch.search.duplicates import duplicates
 
-    index = open_index(settings, alone=True)
-    options = {"below": settings.below, "least": settings.least, "neighbours": settings.neighbours}
+    index = open_index(settings)
+    limits = {"e_value": settings.e_value, "probability": settings.probability}
     with progress_bar("comparing", len(index)) as progress:
-        for pair in duplicates(index, **options, progress=progress):
-            if settings.json:
-                print(json.dumps(pair.to_dict(), ensure_ascii=False, allow_nan=False), flush=True)
-            else:
-                links = "1 link" if len(pair.alignment.links) == 1 else f"{len(pair.alignment.links)} links"
-                print(f"{pair.overlap:.0%}\t{plain(pair.left)}\t{plain(pair.right)}\t{links}", flush=True)
+        groups = duplicates(index, **limits, neighbours=settings.neighbours, progress=progress)
+    if settings.json:
+        for group in groups:
+            print(json.dumps(group.to_dict(), ensure_ascii=False, allow_nan=False))
+        return
+    print("\n\n".join(_group_in_words(group) for group in groups) or "No two documents say the same.")
+
+
+def _group_in_words(group: "DuplicateGroup") -> str:
+    """The documents of a group, and the pair that holds it together least surely."""
+    from whymatch.search.results import percent, short
+
+    weakest = group.weakest
+    numbers = f"probability {percent(weakest.probability)}, e-value {short(weakest.e_value)}, {weakest.bits:.1f} bits"
+    pair = "" if len(group.texts) == 2 else f", weakest between {plain(weakest.left)} and {plain(weakest.right)}"
+    lines = [f"{len(group.texts)} documents{pair}: {numbers}"]
+    lines += [f"  {plain(id_)}: {_shortened(text, _MAX_TEXT_CHARACTERS)}" for id_, text in group.texts.items()]
+    if weakest.alignment.links:
+        left, right = (_shortened(text) for text in weakest.alignment.links[0].texts)
+        lines.append(f"  because: {left} · {right}")
+    return "\n".join(lines)

@@ -3,12 +3,12 @@
 import hashlib
 import json
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -28,13 +28,19 @@ MAX_SPANS = 8192
 """Spans in a background: more make it slower and no better (docs/evidence.md)."""
 MIN_SPANS = 200
 """Fewer spans say too little about what is rare."""
+MIN_TEXTS = 20
+"""Fewer texts make too few random pairs to say what chance gives."""
 TAIL_SHARE = 0.0125
 """The share of the background's spans that are the tail of a span: its nearest."""
 _MIN_TAIL = 10
 _SKIPPED = 2  # nearest spans that are left out of the tail: the span itself, and a copy of it
 _SHRINKAGE = 0.5  # how far a span's tail is moved towards the typical one
 _SPANS_PER_PRODUCT = 512
+_ROWS_PER_BLOCK = 16  # products of whole blocks give a row the same bits, whatever stands beside it
+_ROUNDING = 1e-6  # of costs in single precision, as a share of their size
+_MIN_SCALE = 1e-5  # the least mean excess, as a share of the size of costs: well above rounding
 _TYPICAL_SPANS = 256  # of the background, whose tails are averaged
+_Sized = TypeVar("_Sized", bound=Sized)
 
 
 class SplitsAndEncodes(Protocol):
@@ -72,11 +78,12 @@ class Background:
         spans = sum(map(len, self.documents))
         if self.vectors.ndim != 2 or len(self.vectors) != spans:
             raise ValueError(f"A background of {spans} spans takes as many vectors, got {self.vectors.shape}.")
-        if spans < MIN_SPANS:
+        if spans < MIN_SPANS or len(self.documents) < MIN_TEXTS:
             raise ValueError(
-                f"A background takes {MIN_SPANS} spans or more, to say what is rare; {self.name} has {spans}. "
-                "Give more texts, or leave the background out."
+                f"A background takes {MIN_TEXTS} texts with {MIN_SPANS} spans or more, to say what is rare; "
+                f"{self.name} has {len(self.documents)} with {spans}. Give more texts, or leave the background out."
             )
+        object.__setattr__(self, "vectors", np.asarray(self.vectors, np.float32))
         object.__setattr__(self, "_tables", {})
 
     @classmethod
@@ -89,7 +96,7 @@ class Background:
             ValueError: if they have too few spans, or a text cannot be read.
         """
         documents = [*dict.fromkeys(map(aligner.split, texts))]
-        chosen = sample(documents)
+        chosen = sample(documents, seed)
         encoded = aligner.encoder.encode([text.text for text in chosen], [text.spans for text in chosen])
         vectors = np.concatenate([*encoded] or [np.zeros((0, 0))]).astype(np.float32)
         return cls(name or f"{len(documents):,} texts", aligner.encoder.name, tuple(chosen), vectors)
@@ -103,9 +110,17 @@ class Background:
     @cached_property
     def digest(self) -> str:
         """A hash of its texts and vectors, by which tails know that they are of this background."""
-        digest = hashlib.sha256(self.vectors.astype(np.float16).tobytes())
+        digest = hashlib.sha256(self._stored.tobytes())
         digest.update(json.dumps([text.text for text in self.documents]).encode())
         return digest.hexdigest()[:16]
+
+    @cached_property
+    def _stored(self) -> np.ndarray:
+        """The vectors in half precision, or in single where they are too large or too small for that."""
+        with np.errstate(over="ignore"):
+            half = self.vectors.astype(np.float16)
+        largest = float(np.abs(self.vectors).max(initial=0.0))
+        return half if np.allclose(half, self.vectors, rtol=0, atol=1e-3 * largest) else self.vectors
 
     @cached_property
     def counts(self) -> WordCounts:
@@ -128,14 +143,14 @@ class Background:
 
         `cost` is the cost before evidence.
         """
-        if not documents:
-            return []
+        if not any(map(len, documents)):
+            return [np.zeros((0, 2)) for _ in documents]
         table = self._table(cost)
         mixed = [cost.mixed(np.asarray(rows, np.float32)[None])[0] for rows in vectors]
         threshold, scale, rank = self._raw_tails(cost, documents, np.concatenate(mixed), table.vectors)
         own = np.concatenate(
             [
-                np.diagonal(cost(rows, rows, texts=[(text, text)])) if len(rows) else np.zeros(0)
+                np.diagonal(cost(rows, rows, texts=[(text, text)])).astype(np.float64) if len(rows) else np.zeros(0)
                 for text, rows in zip(documents, vectors, strict=True)
             ]
         )
@@ -149,17 +164,18 @@ class Background:
 
     def _table(self, cost: "Cost") -> "_Table":
         """What a cost makes of the background: its vectors with what terms mix in, and the typical tail."""
-        tables: dict[str, _Table] = self._tables  # type: ignore[attr-defined]
-        key = repr(cost)
-        if key not in tables:
+        tables: dict[Cost, _Table] = self._tables  # type: ignore[attr-defined]
+        if cost not in tables:
             ends = np.cumsum([len(text) for text in self.documents])
             vectors = np.concatenate([cost.mixed(rows[None])[0] for rows in np.split(self.vectors, ends[:-1])])
             chosen = sorted(random.Random(0).sample(range(len(vectors)), min(_TYPICAL_SPANS, len(vectors))))
             pieces = self.as_document.pieces if cost.terms else [""] * len(vectors)
             text = joined([pieces[number] for number in chosen]) if cost.terms else Document("", ())
             threshold, scale, _ = self._raw_tails(cost, [text], vectors[chosen], vectors)
-            tables[key] = _Table(vectors, float(threshold.mean()), float(scale.mean()))
-        return tables[key]
+            typical = float(threshold.mean())
+            least = _MIN_SCALE * (float(_size(cost, typical)) or 1.0)
+            tables[cost] = _Table(vectors, typical, max(float(scale.mean()), least))
+        return tables[cost]
 
     def _raw_tails(
         self, cost: "Cost", documents: Sequence[Document], mixed: np.ndarray, background: np.ndarray
@@ -170,7 +186,8 @@ class Background:
         parts = []
         for start in range(0, len(mixed), _SPANS_PER_PRODUCT):
             rows = mixed[start : start + _SPANS_PER_PRODUCT]
-            costs = cost.base.between(rows[None], background[None])
+            blocks = np.pad(rows, ((0, -len(rows) % _ROWS_PER_BLOCK), (0, 0)))
+            costs = cost.base.between(blocks[None], background[None])[:, : len(rows)]
             if cost.terms:
                 texts = [(joined(pieces[start : start + _SPANS_PER_PRODUCT]), self.as_document)]
                 pairs = PaddedPairs(np.array([costs.shape[1:]]), texts)
@@ -179,17 +196,18 @@ class Background:
             nearest = np.partition(costs[0], tail + _SKIPPED - 1, axis=1)[:, : tail + _SKIPPED]
             nearest = np.sort(nearest, axis=1)[:, _SKIPPED:].astype(np.float64)
             threshold = nearest[:, -1]
-            as_near = (costs[0] <= threshold[:, None].astype(costs.dtype)).sum(axis=1) - _SKIPPED
+            limit = (threshold + _ROUNDING * _size(cost, threshold)).astype(costs.dtype)
+            as_near = (costs[0] <= limit[:, None]).sum(axis=1) - _SKIPPED
             parts.append((threshold, threshold - nearest.mean(axis=1), np.maximum(as_near, tail)))
         threshold, scale, rank = (np.concatenate(part) for part in zip(*parts, strict=True))
         return threshold, scale, rank
 
     def write(self, file: Path) -> None:
-        """Writes it as one file of safetensors, its vectors in half precision."""
+        """Writes it as one file of safetensors, its vectors in half precision where that holds them."""
         texts = {"texts": [text.text for text in self.documents], "spans": [text.spans for text in self.documents]}
         arrays: dict[str, np.ndarray] = {
             "texts": np.frombuffer(json.dumps(texts, ensure_ascii=False).encode(), dtype=np.uint8),
-            "vectors": self.vectors.astype(np.float16),
+            "vectors": self._stored,
         }
         facts = {"name": self.name, "encoder": self.encoder, "general": json.dumps(self.general), "digest": self.digest}
         with whole_file(file) as draft:
@@ -228,7 +246,12 @@ class _Table:
     scale: float
 
 
-def sample(documents: Sequence[Document], seed: int = 0) -> list[Document]:
+def _size(cost: "Cost", costs: Any) -> Any:
+    """How large the numbers are that costs were computed from: what rounding is a share of."""
+    return np.maximum(np.abs(costs), np.abs(cost.neutral - costs))
+
+
+def sample(documents: Sequence[_Sized], seed: int = 0) -> list[_Sized]:
     """As many of the documents, drawn at random, as have `MAX_SPANS` spans together, in their order."""
     order = [*range(len(documents))]
     random.Random(seed).shuffle(order)

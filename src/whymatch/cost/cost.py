@@ -186,9 +186,12 @@ class Cost:
 
     @property
     def before_evidence(self) -> "Cost | None":
-        """The cost of the terms before evidence; None without evidence."""
+        """The cost that evidence is made of: of the terms before it and of all that mix vectors; None without it."""
         place = next((place for place, term in enumerate(self.terms) if isinstance(term, Evidence)), None)
-        return None if place is None else Cost(self.base, *self.terms[:place])
+        if place is None:
+            return None
+        later = (term for term in self.terms[place:] if type(term).mixed_in is not Term.mixed_in)
+        return Cost(self.base, *self.terms[:place], *later)
 
     def against(self, background: Background) -> "Cost":
         """The same cost, its evidence measured against this background."""

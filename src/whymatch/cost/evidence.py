@@ -1,14 +1,16 @@
 """Evidence as a cost term: how surprising the closeness of two spans is, in bits."""
 
 from dataclasses import dataclass, field, replace
-from math import inf
+from math import inf, log2
 from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
 
-from whymatch.cost.background import Background
+from whymatch.cost.background import TAIL_SHARE, Background
 from whymatch.cost.term import Array, PaddedPairs, Term
+
+_TEMPLATE_BITS = 1 - log2(TAIL_SHARE)  # a copy of a span whose tail is full of copies is worth a bit less
 
 
 @dataclass(frozen=True)
@@ -17,8 +19,9 @@ class Evidence(Term):
 
     What a pair costs before this term has bits for each of its two spans: how rare it is that a span of the background
     comes so close. A pair is worth the mean of both, less log2(n · m) for being one of n · m pairs of the two texts.
-    Spans with a slope of 0, which the encoder cannot read, have no evidence. An aligner gives the background, unless it
-    is given here.
+    Spans with a slope of 0, which the encoder cannot read, and templates, which would hardly be significant if the
+    other text had a copy of them, have no evidence and do not count in n and m. An aligner gives the background, unless
+    it is given here.
     """
 
     background: Background | None = field(default=None, repr=False, compare=False)
@@ -33,16 +36,16 @@ class Evidence(Term):
 
     def changed(self, cost: Array, pairs: PaddedPairs) -> Array:
         xp = array_namespace(cost)
-        left, right = (
-            xp.asarray(side, dtype=cost.dtype, device=device(cost)) for side in pairs.tails or self._tails(pairs)
-        )
-        searched = pairs.sizes if pairs.searched is None else pairs.searched
-        trials = np.log2(np.maximum(np.prod(searched, axis=1, dtype=np.float64), 1))
+        tails = pairs.tails or self._tails(pairs)
+        counted = counted_spans(*tails, -inf if pairs.cost is None else pairs.cost.least)
+        searched = pairs.searched
+        trials = _log_trials(*counted) if searched is None else np.log2(np.prod(searched, axis=1, dtype=np.float64))
         trials = xp.asarray(trials, dtype=cost.dtype, device=device(cost))[:, None, None]
+        left, right = (xp.asarray(side, dtype=cost.dtype, device=device(cost)) for side in tails)
         intercept = left[:, :, None, 0] + right[:, None, :, 0]
         slope = left[:, :, None, 1] + right[:, None, :, 1]
-        readable = (left[:, :, None, 1] != 0) & (right[:, None, :, 1] != 0)
-        return trials - xp.where(readable, (intercept - slope * cost) / 2, xp.zeros_like(cost))
+        both = xp.asarray(counted[0][:, :, None] & counted[1][:, None, :], device=device(cost))
+        return trials - xp.where(both, (intercept - slope * cost) / 2, xp.zeros_like(cost))
 
     def _tails(self, pairs: PaddedPairs) -> tuple[np.ndarray, np.ndarray]:
         """The tails (batch, n, 2) and (batch, m, 2) of the spans of a batch, from vectors without their gradients."""
@@ -61,6 +64,25 @@ class Evidence(Term):
                 tails[number, : len(part)] = part
             sides.append(tails)
         return sides[0], sides[1]
+
+
+def counted_spans(left: np.ndarray, right: np.ndarray, least: float) -> tuple[np.ndarray, np.ndarray]:
+    """Which left (batch, n) and right spans (batch, m), by their tails (batch, n, 2) and (batch, m, 2), carry evidence.
+
+    No pair costs less than `least`. A span counts if a pair at that cost would be worth more than log2(n · m) bits, n
+    and m being all spans that can be read, and more than a copy of a span whose tail is full of copies.
+    """
+    readable = [side[:, :, 1] > 0 for side in (left, right)]
+    if least == -inf:
+        return readable[0], readable[1]
+    trials = np.maximum(_log_trials(*readable), _TEMPLATE_BITS)[:, None]
+    best = [side[:, :, 0] - side[:, :, 1] * least for side in (left, right)]
+    return readable[0] & (best[0] > trials), readable[1] & (best[1] > trials)
+
+
+def _log_trials(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """(batch): log2 of the number of pairs of left (batch, n) and right spans (batch, m) that count, or 0."""
+    return np.log2(np.maximum(left.sum(axis=1), 1) * np.maximum(right.sum(axis=1), 1))
 
 
 def _plain(vectors: Any) -> np.ndarray:

@@ -27,7 +27,7 @@ from whymatch.matching.solving import (
     solve_batch,
 )
 from whymatch.text.document import LIMIT, Document, document
-from whymatch.text.encoders import Encoder, Pair, Vectors, all_or_raise, check_vectors, encode_pairs
+from whymatch.text.encoders import Encoder, Pair, Vectors, all_or_raise, check_vectors, encode_pairs, reads_pairs
 from whymatch.text.encoders.models import MINILM
 from whymatch.text.encoders.precomputed import Precomputed
 from whymatch.text.spans import Splitter, splitter, words
@@ -78,8 +78,8 @@ class Aligner:
         self.encoder = encoder_for(spans, encode) if encode is None or isinstance(encode, str) else encode
         if of_words and cost in (None, "calibrated"):
             cost = WORD_COST
-        if cost is None and isinstance(self.encoder, Precomputed) and background is None:
-            cost = PLAIN_COST  # there are no vectors of texts that could be a background
+        if cost is None and background is None and (isinstance(self.encoder, Precomputed) or reads_pairs(self.encoder)):
+            cost = PLAIN_COST  # there are no vectors of other texts that could be a background
         self.cost = named_cost(cost) if isinstance(cost, str) else cost or SENTENCE_COST
         known = 0.0 if self.cost.evidence else THRESHOLDS.get((self.encoder.name, self.cost))
         self.below = known if below is None else below
@@ -212,12 +212,12 @@ class Aligner:
         vectors: Sequence[Vectors],
         *,
         tails: Sequence[Vectors] | None = None,
-        searched: Sequence[tuple[int, int]] | None = None,
+        searched: np.ndarray | None = None,
     ) -> list[np.ndarray]:
         """The cost (n, m) of every pair of spans of split texts with these vectors, in double precision.
 
-        Evidence takes the `tails` (spans, 2) of the texts where they are known, and the sizes of the texts that were
-        `searched` where only some of their spans are given.
+        Evidence takes the `tails` (spans, 2) of the texts where they are known, and the numbers of spans (pairs, 2)
+        that were `searched` where only some of them are given.
         """
         if tails is None and (scale := self.judge.scale(pairs, vectors)) is not None:
             tails = self.judge.tails(scale, pairs, vectors)

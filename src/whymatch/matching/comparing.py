@@ -16,12 +16,12 @@ def compare(
     pairs: Sequence[Pair],
     vectors: Sequence[Vectors],
     tails: Sequence[Vectors] | None = None,
-    searched: Sequence[tuple[int, int]] | None = None,
+    searched: np.ndarray | None = None,
 ) -> list[np.ndarray]:
     """The cost (n, m) of every pair of spans, in double precision, for each pair of texts with these vectors.
 
     A pair has the same costs, to the bit, alone and among others: nothing is padded. Evidence takes the `tails` (n, 2)
-    and (m, 2) of the spans, and the sizes of the texts that were `searched`, where these spans are a part of them.
+    and (m, 2) of the spans, and the numbers of spans (pairs, 2) that were `searched`, where these are a part of them.
     """
     groups: dict[tuple[tuple[int, ...], ...], list[int]] = defaultdict(list)
     for number, (left, right) in enumerate(vectors):
@@ -34,7 +34,7 @@ def compare(
             both = None
             if tails is not None:
                 both = np.stack([tails[i][0] for i in batch]), np.stack([tails[i][1] for i in batch])
-            trials = None if searched is None else np.array([searched[i] for i in batch])
+            trials = None if searched is None else searched[batch]
             computed = cost(left, right, texts=[pairs[i] for i in batch], tails=both, searched=trials)
             costs |= zip(batch, computed, strict=True)
     return [costs[number] for number in range(len(pairs))]

@@ -9,12 +9,12 @@ import numpy as np
 
 from whymatch.batching import Size, size_sorted
 from whymatch.cost import Background, Cost
-from whymatch.cost.background import SplitsAndEncodes, sample
+from whymatch.cost.background import MIN_TEXTS, SplitsAndEncodes, sample
 from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Judgement
 from whymatch.matching.comparing import compare
 from whymatch.matching.shipped import shipped_background, shipped_calibration, shipped_chance
-from whymatch.matching.significance import Calibration, Chance, Scale, random_pairs, tails_against
+from whymatch.matching.significance import Calibration, Chance, Scale, counted_sizes, random_pairs, tails_against
 from whymatch.matching.solving import significant_bits
 from whymatch.text.document import Document
 from whymatch.text.encoders import Encoder, Pair, Vectors, readable
@@ -30,8 +30,8 @@ class HasBackground(Protocol):
     """What has a background of its own, such as an index."""
 
     @property
-    def background(self) -> Background:
-        """A sample of its texts."""
+    def background(self) -> Background | None:
+        """A sample of its texts; None where they are too few."""
 
 
 class Judge:
@@ -62,15 +62,16 @@ class Judge:
 
         Many distinct texts are their own background, unless one was given. Pairs without vectors are left out.
         """
-        if self.cost.evidence is None:
+        if self.cost.evidence is None or all(isinstance(both, ValueError) for both in vectors):
             return None
         if self.background is not None:
             return self.scale_of(self.background)
         encoded = [(pair, both) for pair, both in zip(pairs, vectors, strict=True) if not isinstance(both, ValueError)]
         by_text = {text: rows for pair, both in encoded for text, rows in zip(pair, both, strict=True)}
-        if len(by_text) < MIN_BATCH_TEXTS or sum(map(len, by_text)) < MIN_BATCH_SPANS:
+        enough = len(by_text) >= MIN_BATCH_TEXTS and sum(map(len, by_text)) >= MIN_BATCH_SPANS
+        documents = sample([*by_text]) if enough else []
+        if len(documents) < MIN_TEXTS:  # also where texts are so long that a sample has few of them
             return self.scale_of(self._shipped)
-        documents = sample([*by_text])
         chosen = np.concatenate([by_text[text] for text in documents]).astype(np.float32)
         name = f"the {len(by_text):,} texts that were aligned together"
         return self.scale_of(Background(name, self.encoder.name, tuple(documents), chosen))
@@ -79,10 +80,13 @@ class Judge:
     def _shipped(self) -> Background:
         return shipped_background(self.aligner)
 
-    def scale_of(self, background: Background) -> Scale:
-        """What evidence against a background is measured by; what its random pairs have is computed once."""
+    def scale_of(self, background: Background, chance: Chance | None = None) -> Scale:
+        """What evidence against a background is measured by; what its random pairs have is computed once.
+
+        `chance` is what they have, where the caller knows it.
+        """
         if background.digest not in self._scales:
-            chance = shipped_chance(self.cost, background) or self._chance(background)
+            chance = chance or shipped_chance(self.cost, background) or self._chance(background)
             self._scales.clear()  # one is in use at a time
             self._scales[background.digest] = Scale(
                 self.cost.against(background), background, chance, shipped_calibration(general=background.general)
@@ -125,17 +129,19 @@ class Judge:
             texts = [(documents[left], documents[right]) for left, right in chosen]
             rows, both = ([(values[left], values[right]) for left, right in chosen] for values in (vectors, tails))
             bits[batch] = significant_bits(*pad(compare(self.cost, texts, rows, both)))
-        return Chance.fit(bits, np.array([[len(documents[left]), len(documents[right])] for left, right in numbers]))
+        counted = counted_sizes(self.cost, [(tails[left], tails[right]) for left, right in numbers])
+        return Chance.fit(bits, counted)
 
 
 def judgement(left: Document, right: Document, bits: float, tails: Vectors, scale: Scale) -> Judgement:
     """What the evidence of two texts means; texts that are equal match, whatever their evidence."""
-    p_value, probability = scale.judge(bits, (len(left), len(right)))
+    p_value, probability = scale.judge(bits, tails)
     notes = list[str]()
     for side, numbers in zip(("left", "right"), tails, strict=True):
         if unread := int((numbers[:, 1] == 0).sum()):
-            spans = "1 span" if unread == 1 else f"{unread} spans"
-            notes.append(f"{spans} of the {side} text cannot be read by {scale.background.encoder}: no link has them.")
+            spans, have = ("1 span", "has") if unread == 1 else (f"{unread} spans", "have")
+            encoder = scale.background.encoder
+            notes.append(f"{spans} of the {side} text cannot be read by {encoder}, and {have} no evidence.")
     if left.text == right.text:
         probability = 1.0
     by_span = tuple(tuple((a, b) for a, b in side.tolist()) for side in tails)

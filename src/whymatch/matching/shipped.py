@@ -14,12 +14,13 @@ from safetensors.numpy import load_file
 from whymatch.cost import Background, Cost
 from whymatch.cost.background import SplitsAndEncodes
 from whymatch.matching.significance import Calibration, Chance
-from whymatch.text.document import Document
+from whymatch.show.words import SHIPPED_BACKGROUND
+from whymatch.text.document import Document, document
 from whymatch.text.encoders.models import MINILM
 from whymatch.text.spans import sentences
 
 FOLDER = Path(__file__).parent / "general"
-NAME = "texts of many kinds"
+NAME = SHIPPED_BACKGROUND
 """What an answer calls it."""
 
 
@@ -53,7 +54,8 @@ def shipped_background(aligner: SplitsAndEncodes) -> Background:
 
     Vectors of sentences by MiniLM ship too. Others are encoded once, and kept in the user's folder of caches.
     """
-    documents = tuple(text for text in map(aligner.split, shipped_texts()) if len(text))
+    split = (document(text, aligner.splitter) for text in shipped_texts())  # whatever the aligner's limit of spans
+    documents = tuple(text for text in split if len(text))
     if aligner.encoder.name == MINILM and aligner.splitter is sentences:
         return _of_minilm(documents)
     probe = aligner.encoder.encode([documents[0].text], [documents[0].spans])[0]

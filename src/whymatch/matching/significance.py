@@ -3,17 +3,21 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 
 from whymatch.cost import Background, Cost
+from whymatch.cost.evidence import counted_spans
 from whymatch.text.document import Document
+from whymatch.text.encoders import Vectors
 
 RANDOM_PAIRS = 3000
 """Pairs of texts of a background that are aligned to learn what chance gives."""
 _TEXTS = 800  # of a background, from which the pairs are drawn
 _BODY = 0.8  # share of the random pairs below the tail that is fitted
+_MIN_EXCESS = 0.01  # bits
 _BITS_TO_HALVE = 4.0  # below the tail, how fast the chance of less evidence falls
 
 
@@ -39,9 +43,10 @@ class Chance:
         """Fits the tail to the evidence (pairs) of random pairs of texts of these sizes (pairs, 2)."""
         inputs = _inputs(sizes)
         threshold = max(0.0, float(np.quantile(bits, _BODY)))
-        beyond = bits > threshold
-        exceeded = logistic(inputs, beyond.astype(float), ridge=1.0 / len(bits))
-        over, shorter = bits[beyond] - threshold, inputs[beyond, :2]
+        beyond = bits >= threshold
+        one_more = np.vstack([inputs, inputs.mean(axis=0)]), np.append(beyond, 1.0)  # what was never seen has a chance
+        exceeded = logistic(*one_more, ridge=1.0 / len(bits))
+        over, shorter = np.maximum(bits[beyond] - threshold, _MIN_EXCESS), inputs[beyond, :2]
         weights = np.array([np.log(over.mean()) if len(over) else 0.0, 0.0])
         penalty = np.diag([1e-6, 4.0])
         for _ in range(50):
@@ -55,7 +60,7 @@ class Chance:
 
     def p_value(self, bits: float, left: int, right: int) -> float:
         """The share of random pairs of texts with so many spans that have as much evidence."""
-        return float(2.0 ** -self.surprise(np.array([bits]), np.array([[left, right]]))[0])
+        return float(_p_values(self.surprise(np.array([bits]), np.array([[left, right]])))[0])
 
     def surprise(self, bits: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """−log2 of the p-values (pairs) of pairs of texts with this evidence (pairs) and these sizes (pairs, 2)."""
@@ -102,9 +107,16 @@ class Calibration:
 
     @classmethod
     def fit(
-        cls, p_values: np.ndarray, matches: np.ndarray, fitted_on: str, weights: np.ndarray | None = None
+        cls,
+        p_values: np.ndarray,
+        matches: np.ndarray,
+        fitted_on: str,
+        weights: np.ndarray | None = None,
+        share: float = 0.5,
     ) -> "Calibration":
-        """Fits the curve to p-values of labelled pairs by maximum likelihood; matches and others weigh the same in all.
+        """Fits the curve to p-values of labelled pairs by maximum likelihood.
+
+        `weights` (pairs) say how much each pair counts among its kind, and `share` how much all matches count together.
 
         Raises:
             ValueError: if there are not both kinds of pairs, or those that match have no more evidence than others.
@@ -113,7 +125,9 @@ class Calibration:
         if len(p_values) != len(matches) or not 0 < matches.sum() < len(matches):
             raise ValueError("Calibration needs pairs that match and pairs that do not, with one label each.")
         weights = np.ones(len(matches)) if weights is None else weights
-        balanced = np.where(matches > 0, 0.5 / (weights * matches).sum(), 0.5 / (weights * (1 - matches)).sum())
+        balanced = np.where(
+            matches > 0, share / (weights * matches).sum(), (1 - share) / (weights * (1 - matches)).sum()
+        )
         surprise = -np.log2(np.maximum(p_values, np.finfo(float).tiny))
         inputs = np.stack([np.ones(len(surprise)), np.sqrt(np.maximum(surprise, 0))], axis=1)
         offset, slope = logistic(inputs, matches, balanced * weights, ridge=1e-4)
@@ -124,6 +138,26 @@ class Calibration:
     def probability(self, surprise: np.ndarray) -> np.ndarray:
         """The chance (pairs) that texts with these −log2 p match."""
         return 1 / (1 + np.exp(-(self.offset + self.slope * np.sqrt(np.maximum(surprise, 0)))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Calibration":
+        """What `to_dict` gave; other keys are left out.
+
+        Raises:
+            ValueError: if these values are no calibration, or more evidence would not make a match more probable.
+        """
+        try:
+            slope, offset, fitted_on = float(values["slope"]), float(values["offset"]), str(values["fitted_on"])
+        except (KeyError, TypeError, ValueError) as error:
+            problem = f"{type(error).__name__}: {error}"
+            raise ValueError(f"A calibration has slope, offset and fitted_on: {problem}") from None
+        if not (isfinite(slope) and isfinite(offset) and slope > 0):
+            raise ValueError(f"A calibration has a slope above 0 and a finite offset, got {slope:g} and {offset:g}.")
+        return cls(slope, offset, fitted_on)
 
 
 def logistic(inputs: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None, *, ridge: float) -> np.ndarray:
@@ -147,6 +181,11 @@ def logistic(inputs: np.ndarray, targets: np.ndarray, weights: np.ndarray | None
     return fitted
 
 
+def _p_values(surprise: np.ndarray) -> np.ndarray:
+    """p-values from −log2 of them; none is 0."""
+    return np.maximum(np.exp2(-surprise), np.finfo(float).tiny)
+
+
 def _inputs(sizes: np.ndarray) -> np.ndarray:
     """(pairs, 3): 1, and log2 of the numbers of spans of the shorter and of the longer text."""
     logs = np.log2(np.maximum(np.sort(np.asarray(sizes, float), axis=1), 1))
@@ -162,10 +201,22 @@ class Scale:
     chance: Chance
     calibration: Calibration
 
-    def judge(self, bits: float, sizes: tuple[int, int]) -> tuple[float, float]:
-        """The p-value, and the probability that the texts match, of two texts of these sizes with this evidence."""
-        surprise = self.chance.surprise(np.array([bits]), np.array([sizes]))
-        return float(np.exp2(-surprise)[0]), float(self.calibration.probability(surprise)[0])
+    def surprise(self, bits: Sequence[float], tails: Sequence[Vectors]) -> np.ndarray:
+        """−log2 of the p-values (pairs) of pairs of texts with this evidence and these tails (n, 2) and (m, 2)."""
+        return self.chance.surprise(np.array(bits, float), counted_sizes(self.cost, tails))
+
+    def judge(self, bits: float, tails: Vectors) -> tuple[float, float]:
+        """The p-value, and the probability that the texts match, of two texts with this evidence and these tails."""
+        surprise = self.surprise([bits], [tails])
+        return float(_p_values(surprise)[0]), float(self.calibration.probability(surprise)[0])
+
+
+def counted_sizes(cost: Cost, tails: Sequence[Vectors]) -> np.ndarray:
+    """(pairs, 2): how many spans of both texts of each pair carry evidence under a cost, at least one."""
+    before = cost.before_evidence
+    least = -inf if before is None else before.least
+    counted = [counted_spans(left[None], right[None], least) for left, right in tails]
+    return np.array([[max(1, int(side.sum())) for side in sides] for sides in counted]).reshape(-1, 2)
 
 
 def tails_against(

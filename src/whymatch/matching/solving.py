@@ -91,7 +91,7 @@ def solve_batch(
                 proven = float(solution.gap[b]) / unit
                 solved.append(Solved(problem, cost, plan, proven, score / unit, float(bits[b]), tails[b]))
         elif 0 in cost.shape:
-            solved.append(Solved(problem, cost, plan, 0.0, 0.0))
+            solved.append(Solved(problem, cost, plan, 0.0, 0.0, tails=None if tails is None else tails[b]))
         else:
             solved.append(ValueError("The costs are no numbers, or forbid so many pairs that nothing is left."))
     return solved
@@ -100,7 +100,7 @@ def solve_batch(
 def link_mass(constraint: Constraint, sizes: tuple[int, ...]) -> float:
     """The mass of a link, by which sums over plans become sums over links; of a whole one where links differ."""
     mass = constraint.mass(*sizes)
-    return 1 / min(sizes) if mass is None else float(mass)
+    return 1 / max(1, min(sizes)) if mass is None else float(mass)
 
 
 def significant_bits(costs: np.ndarray, sizes: np.ndarray, plans: np.ndarray | None = None) -> np.ndarray:
@@ -116,8 +116,9 @@ def significant_bits(costs: np.ndarray, sizes: np.ndarray, plans: np.ndarray | N
     least = np.where(inside, costs, np.inf).min(axis=(1, 2))
     if plans is None:
         plans = solve(costs, SIGNIFICANT, sizes=sizes, strict=False).plan
-    total = -np.where(plans != 0, costs, 0).sum(axis=(1, 2))
-    return np.where(least < 0, total, np.where(np.isfinite(least), -least, 0.0))
+    linked = np.nonzero(plans)
+    total = np.bincount(linked[0], -costs[linked], len(costs))  # in the order of links, whatever the padding
+    return np.where(least < 0, total, np.where(np.isfinite(least), -least, 0.0)) + 0.0  # not minus 0
 
 
 def prove_batch(solved: Sequence[Solved], neutral: float) -> list[Proof]:

@@ -1,10 +1,13 @@
 """Does an alignment hold when everything outside its rationale is deleted?"""
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whymatch.cost.evidence import counted_spans
+from whymatch.matching.significance import counted_sizes
 from whymatch.matching.solving import link_mass
 from whymatch.text.encoders import Pair, all_or_raise
 from whymatch.transport.exact import solve
@@ -81,9 +84,10 @@ def _costs(alignment: "Alignment", aligner: "Aligner", pair: Pair, kept: list[li
     if alignment.judgement is None:
         return aligner.costs([pair])[0]
     vectors = all_or_raise(aligner.encode([pair]))
-    left, right = (
-        np.array([tails[number] for number in numbers])
-        for tails, numbers in zip(alignment.judgement.tails, kept, strict=True)
-    )
-    searched = [(len(alignment.left), len(alignment.right))]
-    return aligner.compare([pair], vectors, tails=[(left, right)], searched=searched)[0]
+    left, right = (np.array(side) for side in alignment.judgement.tails)
+    searched = counted_sizes(aligner.cost, [(left, right)])
+    before = aligner.cost.before_evidence
+    counted = counted_spans(left[None], right[None], -inf if before is None else before.least)
+    for tails, carry_evidence in zip((left, right), counted, strict=True):
+        tails[~carry_evidence[0]] = 0  # what carried none among all spans carries none among few
+    return aligner.compare([pair], vectors, tails=[(left[kept[0]], right[kept[1]])], searched=searched)[0]

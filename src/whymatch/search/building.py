@@ -14,7 +14,7 @@ from pyarrow import parquet
 from whymatch.matching.aligner import Aligner
 from whymatch.search.corpus import CorpusFiles, CorpusRow
 from whymatch.search.encoding import AlignerOrRanker, make_entries
-from whymatch.search.entries import Entry, text_digest, to_arrow
+from whymatch.search.entries import Entry, text_digest
 from whymatch.search.index import Index
 from whymatch.search.scale import WorkPart, cut_into_parts, run_parts
 
@@ -139,20 +139,19 @@ class _IndexingWorker:
         limit: int,
     ) -> None:
         self.corpus, self.repeated = corpus, repeated
-        index = Index.open(folder, make_matcher())
-        self.aligner = index.aligner
-        self.aligner.limit = limit
-        self.known, self.schema = index.digests(), index.store.schema
+        self.index = Index.open(folder, make_matcher())
+        self.index.aligner.limit = limit
+        self.known = self.index.digests()
 
     def work(self, part: WorkPart) -> tuple[pa.Table, list[str]]:
         """The rows of the documents that are new or changed, and complaints about bad ones."""
-        tables, complaints = [self.schema.empty_table()], []
+        tables, complaints = [self.index.store.schema.empty_table()], []
         stream = map(self._unless_repeated, part.rows_from(self.corpus.rows))
         while batch := list(islice(stream, DOCUMENTS_PER_TRANSACTION)):
-            entries, bad = encode_rows(self.aligner, batch, self.known)
+            entries, bad = encode_rows(self.index.aligner, batch, self.known)
             complaints += bad
             if entries:
-                tables.append(to_arrow(entries, self.schema))
+                tables.append(self.index.to_rows(entries))
         return pa.concat_tables(tables), complaints
 
     def _unless_repeated(self, row: CorpusRow) -> CorpusRow:

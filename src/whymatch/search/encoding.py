@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whymatch.matching.ranker import Ranker
 
 AlignerOrRanker: TypeAlias = "Aligner | Ranker"
-INDEX_FORMAT = 3
+INDEX_FORMAT = 4
 _PROBE = "Which encoder wrote this index?\n\nTwo paragraphs, so that context shows."
 _MIN_PROBE_COSINE = 0.999  # devices round differently, models differ more
 _MAX_ID_BYTES = 1000

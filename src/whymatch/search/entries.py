@@ -1,12 +1,13 @@
 """Documents with the vectors of their spans, and the rows of the table that keeps them.
 
-A row has the text, the spans, their vectors in half precision, and one pooled vector that finds the document. Rows are
-made without the table that they go to, so that many workers can make them.
+A row has the text, the spans, their vectors in half precision, one pooled vector that finds the document, and the
+tails of the spans against a background. Rows are made without the table that they go to, so that many workers can make
+them.
 """
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,10 +16,13 @@ import pyarrow as pa
 from whymatch.text.document import Document
 from whymatch.text.spans import Span
 
-ENTRY_COLUMNS = ["id", "text", "spans", "vectors", "seal"]
+ENTRY_COLUMNS = ["id", "text", "spans", "vectors", "seal", "tails", "measured"]
 """The columns that an entry is read from."""
+TAIL_COLUMNS = ["id", "seal", "tails", "measured"]
+"""The columns that are written when the tails of a document that is there are measured."""
 _PRIMARY_KEY = {b"lance-schema:unenforced-primary-key": b"true"}
 """Makes one of two writers that insert the same id at once try again; without it both insert."""
+_TAILS = pa.list_(pa.list_(pa.float32(), 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +35,30 @@ class Entry:
     """(spans, 2): start and end offsets."""
     vectors: np.ndarray
     """(spans, dimensions): float16 as it is written, float32 as it is read."""
+    tails: np.ndarray | None = None
+    """(spans, 2): the two numbers per span from which its evidence follows, in single precision."""
+    measured: str | None = None
+    """The key of what the tails were measured against, and a hash of key, document and tails."""
 
     @cached_property
     def document(self) -> Document:
         return Document(self.text, tuple(Span(*span) for span in self.spans.tolist()))
+
+    @cached_property
+    def seal(self) -> bytes:
+        """A hash of id, text, spans and vectors."""
+        return _seal(self.id.encode(), self.text.encode(), self.spans, self.vectors)
+
+    def with_tails(self, tails: np.ndarray, key: str) -> "Entry":
+        """The same document with its tails (spans, 2), measured against what `key` stands for."""
+        single = tails.astype(np.float32)
+        return replace(self, tails=single, measured=key + _tails_seal(key, self.seal, single))
+
+    def tails_of(self, key: str) -> np.ndarray | None:
+        """Its tails, if they are those of this document against what `key` stands for, as they were written."""
+        if self.tails is None or self.measured != key + _tails_seal(key, self.seal, self.tails):
+            return None
+        return self.tails
 
 
 def make_entry(id_: str, document: Document, vectors: np.ndarray) -> Entry:
@@ -66,6 +90,8 @@ def table_schema(dimensions: int, identity: bytes) -> pa.Schema:
             pa.field("spans", pa.list_(pa.list_(pa.int32(), 2))),
             pa.field("vectors", pa.list_(pa.list_(pa.float16(), dimensions))),
             pa.field("pooled", pa.list_(pa.float32(), dimensions)),
+            pa.field("tails", _TAILS),
+            pa.field("measured", pa.string()),
         ],
         metadata={b"whymatch": identity},
     )
@@ -80,19 +106,21 @@ def to_arrow(entries: Sequence[Entry], schema: pa.Schema) -> pa.Table:
         pa.array([entry.id for entry in entries], pa.string()),
         pa.array([entry.text for entry in entries], pa.string()),
         pa.array([text_digest(entry.text) for entry in entries], pa.binary(16)),
-        pa.array([_seal(entry.id.encode(), entry.text.encode(), entry.spans, entry.vectors) for entry in entries]),
+        pa.array([entry.seal for entry in entries], pa.binary(16)),
         pa.ListArray.from_arrays(ends, _fixed_size_lists(spans)),
         pa.ListArray.from_arrays(ends, _fixed_size_lists(vectors)),
         _fixed_size_lists(np.stack([pooled(entry.vectors) for entry in entries])),
+        pa.array([None if entry.tails is None else entry.tails.tolist() for entry in entries], _TAILS),
+        pa.array([entry.measured for entry in entries], pa.string()),
     ]
     return pa.table([array.cast(field.type) for array, field in zip(arrays, schema, strict=True)], schema=schema)
 
 
-def from_arrow(rows: pa.Table, folder: object) -> list[Entry]:
+def from_arrow(rows: pa.Table, folder: object, *, skip_damaged: bool = False) -> list[Entry]:
     """The entries of rows of the index in `folder`, with vectors in float32.
 
     Raises:
-        OSError: naming the first document that differs from what was written.
+        OSError: naming the first document that differs from what was written, unless those are skipped.
     """
     if not rows.num_rows:
         return []
@@ -100,17 +128,22 @@ def from_arrow(rows: pa.Table, folder: object) -> list[Entry]:
     span_ends, vector_ends = span_lists.offsets.to_numpy(), vector_lists.offsets.to_numpy()
     spans, half = _matrix(span_lists.values), _matrix(vector_lists.values)
     single = half.astype(np.float32)
-    ids, texts = (rows.column(name).cast(pa.binary()).to_pylist() for name in ("id", "text"))
+    ids, texts, measured = (rows.column(name).cast(pa.binary()).to_pylist() for name in ("id", "text", "measured"))
+    tails = rows.column("tails").to_pylist()
     entries = []
     for i, (id_, text, seal) in enumerate(zip(ids, texts, rows.column("seal").to_pylist(), strict=True)):
         own_spans, own_rows = spans[span_ends[i] : span_ends[i + 1]], slice(vector_ends[i], vector_ends[i + 1])
         if id_ is None or text is None or _seal(id_, text, own_spans, half[own_rows]) != seal:
+            if skip_damaged:
+                continue
             name = (id_ or b"").decode(errors="replace")
             raise OSError(
                 f"The document {name!r} of the index in {folder} is damaged: its text, spans or vectors are not those "
                 "that were written. Write it again (Index.replace), or delete the folder and index the corpus again."
             )
-        entries.append(Entry(id_.decode(), text.decode(), own_spans, single[own_rows]))
+        own_tails = None if tails[i] is None else np.array(tails[i], np.float32).reshape(-1, 2)
+        by = None if measured[i] is None else measured[i].decode(errors="replace")
+        entries.append(Entry(id_.decode(), text.decode(), own_spans, single[own_rows], own_tails, by))
     return entries
 
 
@@ -121,6 +154,11 @@ def _seal(id_: bytes, text: bytes, spans: np.ndarray, vectors: np.ndarray) -> by
     seal.update(spans.astype("<i4").tobytes())
     seal.update(vectors.astype("<f2").tobytes())
     return seal.digest()
+
+
+def _tails_seal(key: str, seal: bytes, tails: np.ndarray) -> str:
+    """A hash in which another background, another document or a flipped bit in the tails shows."""
+    return hashlib.blake2b(key.encode() + seal + tails.astype("<f4").tobytes(), digest_size=16).hexdigest()
 
 
 def _normalised(vectors: np.ndarray) -> np.ndarray:

@@ -7,20 +7,27 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from whymatch.cost import Cosine, Cost, WholeText
+from whymatch.cost import Background, Cosine, Cost, Evidence, WholeText
+from whymatch.cost.background import MIN_SPANS, MIN_TEXTS, sample
 from whymatch.matching.aligner import Aligner, Text
+from whymatch.matching.shipped import shipped_background
+from whymatch.matching.significance import Scale
+from whymatch.matching.solving import SIGNIFICANT, Solved
+from whymatch.search.background import KeptBackground, SampledRow, measure_key
 from whymatch.search.encoding import AlignerOrRanker, Identity, aligner_and_constraint, make_entries, split_text
-from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, table_schema, to_arrow
-from whymatch.search.results import Hit, SearchResults, ranking_weight, reweighted
+from whymatch.search.entries import ENTRY_COLUMNS, TAIL_COLUMNS, Entry, from_arrow, table_schema, to_arrow
+from whymatch.search.results import Hit, SearchResults
 from whymatch.search.store import Candidate, Store
 from whymatch.text.document import Document
-from whymatch.transport.constraints import Constraint, Exactly
+from whymatch.text.encoders import Vectors
+from whymatch.transport.constraints import Constraint
 
 CANDIDATES = 100  # in each of three ways
-DEFAULT_CONSTRAINT = Exactly(2)  # of a search without a trained ranker: docs/decisions.md
-_WHOLE_TEXT = 1.0  # how much of a text counts in its sentences, where nothing was trained
+SEARCH_COST = Cost(Cosine(), WholeText(0.5), Evidence())
+"""What a pair of spans is worth in a search without a trained ranker: a sentence counts with what its text is about."""
 MIN_CHANGES_BEFORE_COMPACTION = 32
 _ROWS_PER_CHANGE = 256  # of a large table, before it is compacted: compaction writes them all again
+_DOCUMENTS_PER_MEASUREMENT = 2048  # whose tails are written in one transaction
 
 
 class Index:
@@ -28,10 +35,14 @@ class Index:
 
     An index is a view of one version: what other writers do is seen after `refresh`, what it does itself at once. It
     splits and encodes with an aligner or a trained ranker; the default is `untrained_aligner`.
+
+    Evidence is measured against a background of its own documents, which is sampled anew as the index grows.
     """
 
     def __init__(self, store: Store, matcher: "AlignerOrRanker | None" = None) -> None:
         self.store = store
+        self._kept = KeptBackground(store.folder)
+        self._scale: Scale | None = None
         self.identity = Identity.from_json((store.schema.metadata or {}).get(b"whymatch"), store.folder)
         self._given_matcher = matcher
         self._changes = 0
@@ -63,6 +74,29 @@ class Index:
     @cached_property
     def aligner(self) -> Aligner:
         return aligner_and_constraint(self.matcher)[0]
+
+    @property
+    def background(self) -> Background | None:
+        """A sample of its documents, for `Aligner(background=index)`; None while they have too few spans."""
+        return self._kept.background
+
+    @property
+    def scale(self) -> Scale | None:
+        """What evidence is measured by; None where costs are no evidence.
+
+        The background is the aligner's own, or that of the index, or, for a small index, the one that ships with
+        whymatch.
+        """
+        judge = self.aligner.judge
+        if judge.cost.evidence is None:
+            return None
+        if self._scale is None:
+            background = judge.background or self.background or shipped_background(self.aligner)
+            known = self._kept.chance(background, judge.cost)
+            self._scale = judge.scale_of(background, known)
+            if known is None and judge.background is None:
+                self._kept.keep_chance(background, judge.cost, self._scale.chance)
+        return self._scale
 
     def __len__(self) -> int:
         return len(self.store)
@@ -99,6 +133,8 @@ class Index:
     def refresh(self) -> None:
         """Moves on to the newest version."""
         self.store.refresh()
+        if self._kept.refresh():
+            self._scale = None
 
     def add(self, documents: Mapping[str, Text]) -> int:
         """Adds documents by id, in one transaction, and returns how many were new; others keep their text."""
@@ -126,7 +162,11 @@ class Index:
 
     def write(self, entries: Sequence[Entry], *, replace: bool) -> int:
         """Writes entries in one transaction, and returns how many; with `replace` also those whose ids are there."""
-        return self.merge(to_arrow(entries, self.store.schema), replace=replace) if entries else 0
+        return self.merge(self.to_rows(entries), replace=replace) if entries else 0
+
+    def to_rows(self, entries: Sequence[Entry]) -> pa.Table:
+        """The rows of one or more entries, with their tails where the index has a background."""
+        return to_arrow(self._with_tails(entries), self.store.schema)
 
     def merge(self, rows: pa.Table, *, replace: bool) -> int:
         """As `write`, for rows that workers have made of entries."""
@@ -134,22 +174,99 @@ class Index:
 
     def _changed(self, rows: int) -> int:
         self._changes += 1
-        if self._changes >= max(MIN_CHANGES_BEFORE_COMPACTION, len(self) // _ROWS_PER_CHANGE):
+        documents = len(self)
+        if self._changes >= max(MIN_CHANGES_BEFORE_COMPACTION, documents // _ROWS_PER_CHANGE):
             self.compact()
+        elif 2 * rows >= documents and not self._kept.fits(documents):
+            self._update_background()
         return rows
 
     def compact(self) -> None:
-        """Joins small files, and brings the indices of vectors and words up to date."""
+        """Joins small files, and brings background, tails and the indices of vectors and words up to date."""
+        self._update_background()
         self.store.compact()
         self._changes = 0
+
+    def _update_background(self) -> None:
+        """Samples a background where there is none, or one of an index half or twice as large; measures all tails."""
+        documents = len(self)
+        if not self._kept.fits(documents):
+            background = self._sampled()
+            if background is None:
+                self._kept.remove()
+            else:
+                self._kept.write(background, documents)
+            self._scale = None
+        if (key := self._own_key()) is None:
+            return
+        outdated = f"measured IS NULL OR NOT starts_with(measured, '{key}')"
+        ids = [id_ for batch in self.store.batches(["id"], where=outdated) for id_ in batch.column("id").to_pylist()]
+        for start in range(0, len(ids), _DOCUMENTS_PER_MEASUREMENT):
+            rows = self.store.rows(ids[start : start + _DOCUMENTS_PER_MEASUREMENT], ENTRY_COLUMNS)
+            entries = from_arrow(rows, self.store.folder, skip_damaged=True)  # those are reported where they are read
+            if entries:
+                self.store.update_tails(self.to_rows(entries).select(TAIL_COLUMNS))
+
+    def _sampled(self) -> Background | None:
+        """A sample of its documents, texts that are equal once; None if they or their spans are too few."""
+        by_digest: dict[bytes, SampledRow] = {}
+        for batch in self.store.batches(["id", "digest", "spans"]):
+            ids, digests = (batch.column(name).to_pylist() for name in ("id", "digest"))
+            sizes = batch.column("spans").value_lengths().to_pylist()
+            for id_, digest, size in zip(ids, digests, sizes, strict=True):
+                row = by_digest.get(digest)
+                if row is None or id_ < row.id:
+                    by_digest[digest] = SampledRow(id_, size or 0)
+        chosen = sample(sorted(by_digest.values(), key=lambda row: row.id))
+        rows = self.store.rows([row.id for row in chosen], ENTRY_COLUMNS)
+        entries = sorted(from_arrow(rows, self.store.folder, skip_damaged=True), key=lambda entry: entry.id)
+        if len(entries) < MIN_TEXTS or sum(len(entry.spans) for entry in entries) < MIN_SPANS:
+            return None
+        return Background(
+            f"{len(by_digest):,} documents of the index",
+            self.identity.encoder,
+            tuple(entry.document for entry in entries),
+            np.concatenate([entry.vectors for entry in entries]).astype(np.float32),
+        )
+
+    def _own_key(self) -> str | None:
+        """What tails that are kept were measured against; None where they are not kept."""
+        scale, own = self.scale, self.background
+        if scale is None or own is None or scale.background.digest != own.digest:
+            return None
+        return measure_key(scale.background, scale.cost)
+
+    def _with_tails(self, entries: Sequence[Entry]) -> list[Entry]:
+        """The entries with their tails, those measured that are not known; as they are where tails are not kept."""
+        if (key := self._own_key()) is None:
+            return [*entries]
+        tails = self.tails(entries)
+        return [entry.with_tails(rows, key) for entry, rows in zip(entries, tails, strict=True)]
+
+    def tails(self, entries: Sequence[Entry]) -> list[np.ndarray]:
+        """The two numbers (spans, 2) per span from which evidence follows: those that are kept, others measured.
+
+        Raises:
+            ValueError: if costs are no evidence.
+        """
+        scale = self.scale
+        if scale is None:
+            raise ValueError(f"{self.aligner.cost.name} has no evidence, and so no tails.")
+        key = measure_key(scale.background, scale.cost)
+        known = {number: tails for number, entry in enumerate(entries) if (tails := entry.tails_of(key)) is not None}
+        missing = [number for number in range(len(entries)) if number not in known]
+        documents, vectors = ([getattr(entries[i], name) for i in missing] for name in ("document", "vectors"))
+        known |= zip(missing, self.aligner.judge.tails_of(scale, documents, vectors), strict=True)
+        return [known[number].astype(np.float32) for number in range(len(entries))]
 
     def search(
         self, query: Text, top_k: int = 10, constraint: Constraint | None = None, *, candidates: int = CANDIDATES
     ) -> SearchResults:
-        """The `top_k` documents whose alignment with a text scores highest.
+        """The `top_k` documents whose links with a text are the most surprising.
 
         `candidates` in each of three ways (by vectors of texts and of spans, by words) are aligned, exactly, from
-        stored vectors; k is clipped where a text is short. The constraint is a ranker's own, or `Exactly(2)`.
+        stored vectors; k is clipped where a text is short. The constraint is a ranker's own, or `UpTo(1)`: every link
+        with evidence.
         """
         if top_k < 1 or candidates < 1:
             raise ValueError(
@@ -174,28 +291,56 @@ class Index:
     ) -> SearchResults:
         """The best candidates by their exact alignment with a text of these vectors (spans, dimensions).
 
-        A trained ranker ranks as `Ranker.rank` does. Otherwise links weigh the same in documents of every length.
+        Evidence ranks by how rarely chance gives as much to texts of such sizes; a document that is equal to the query
+        comes first. A trained ranker ranks as `Ranker.rank` does, and costs that are no evidence by their score.
         """
         ranker = None if isinstance(self.matcher, Aligner) else self.matcher
-        constraint = constraint or aligner_and_constraint(self.matcher)[1] or DEFAULT_CONSTRAINT
-        entries = [candidate.entry for candidate in candidates]
-        solved = self.aligner.solve(
-            [(query, entry.document) for entry in entries],
-            [(vectors, entry.vectors) for entry in entries],
+        constraint = constraint or aligner_and_constraint(self.matcher)[1]
+        entries, scale = [candidate.entry for candidate in candidates], self.scale
+        asked = Entry("", query.text, np.array(query.spans, dtype=np.int32).reshape(-1, 2), vectors)
+        solved = self.solve([(asked, entry) for entry in entries], constraint)
+        plans = {i: plan for i, plan in enumerate(solved) if not isinstance(plan, ValueError)}
+        values = dict(zip(plans, ranking_values([*plans.values()], None if ranker else scale), strict=True))
+        same = {i for i, entry in enumerate(entries) if scale is not None and entry.text == query.text}
+        best = sorted(plans, key=lambda i: (i not in same, -values[i], -plans[i].bits, i))[:top_k]
+        documents = len(self)
+        hits = []
+        for i, why in zip(best, self.aligner.explain([plans[i] for i in best], scale=scale), strict=True):
+            e_value = None if why.p_value is None else why.p_value * documents
+            probability = why.probability
+            if ranker is not None:
+                probability = None if ranker.calibration is None else ranker.probability(why.score)
+            hits.append(Hit(entries[i].id, why.score, why, candidates[i].places, values[i], probability, e_value))
+        return SearchResults(query.text, tuple(hits), len(candidates), documents)
+
+    def solve(
+        self, pairs: Sequence[tuple[Entry, Entry]], constraint: Constraint | None = None
+    ) -> list[Solved | ValueError]:
+        """The optimal plan of each pair of entries, or why there is none; the tails of an entry are measured once."""
+        tails: list[Vectors] | None = None
+        if (scale := self.scale) is not None:
+            entries = [*{id(entry): entry for pair in pairs for entry in pair}.values()]
+            by_entry = dict(zip(map(id, entries), self.tails(entries), strict=True))
+            tails = [(by_entry[id(left)], by_entry[id(right)]) for left, right in pairs]
+        return self.aligner.solve(
+            [(left.document, right.document) for left, right in pairs],
+            [(left.vectors, right.vectors) for left, right in pairs],
             constraint,
             clip=True,
+            tails=tails,
+            scale=scale,
         )
-        weights = [1.0 if ranker else ranking_weight(constraint, len(query), len(entry.spans)) for entry in entries]
-        plans = {i: plan for i, plan in enumerate(solved) if not isinstance(plan, ValueError)}
-        scores = {i: plan.score * weights[i] for i, plan in plans.items()}
-        best = sorted(scores, key=lambda i: (-scores[i], i))[:top_k]
-        hits = []
-        for i, exact in zip(best, self.aligner.explain([plans[i] for i in best]), strict=True):
-            alignment = reweighted(exact, weights[i])
-            calibrated = ranker is not None and ranker.calibration is not None
-            probability = ranker.probability(alignment.score) if ranker is not None and calibrated else None
-            hits.append(Hit(entries[i].id, alignment.score, alignment, candidates[i].places, probability))
-        return SearchResults(query.text, tuple(hits), len(candidates))
+
+
+def ranking_values(plans: Sequence[Solved], scale: Scale | None) -> list[float]:
+    """What plans rank by, high is good: how surprising their evidence is, or their scores without a scale.
+
+    Under the default constraint that is −log2 of the p-value; under others, the same of what their links are worth.
+    """
+    if scale is None or not plans:
+        return [plan.score for plan in plans]
+    bits = [plan.bits if plan.problem.constraint == SIGNIFICANT else plan.score for plan in plans]
+    return scale.surprise(bits, [plan.tails for plan in plans if plan.tails]).tolist()
 
 
 def untrained_aligner() -> Aligner:
@@ -203,4 +348,4 @@ def untrained_aligner() -> Aligner:
 
     The vectors that are kept are the same. Links then depend on the text around them; with `Aligner()` they do not.
     """
-    return Aligner(cost=Cost(Cosine(), WholeText(_WHOLE_TEXT)))
+    return Aligner(cost=SEARCH_COST)

@@ -14,6 +14,7 @@ from pyarrow import parquet
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
 from whymatch.reading import MAX_ROW_BYTES, MEGABYTE, JsonObject, byte_lines, json_lines, opened, read_rows
+from whymatch.search.background import cost_facts
 from whymatch.search.corpus import files_in
 from whymatch.search.encoding import AlignerOrRanker, Identity, aligner_and_constraint
 from whymatch.search.scale import PartResult, WorkPart, cut_into_parts, run_parts
@@ -144,9 +145,7 @@ def _record(row: PairRow, outcome: Alignment | ValueError | None) -> dict[str, A
 def fingerprint(matcher: AlignerOrRanker) -> str:
     """A hash that differs between matchers whose scores may differ, such as two trainings of one."""
     aligner, _ = aligner_and_constraint(matcher)
-    facts: list[object] = [str(Identity.of(aligner)), aligner.cost.to_list()]
-    if (counts := aligner.cost.word_counts) is not None:
-        facts += [counts.texts, sorted(counts.counts.items())]
+    facts = [str(Identity.of(aligner)), *cost_facts(aligner.cost)]
     digest = hashlib.blake2b(repr(facts).encode(), digest_size=16)
     for name, tensor in () if isinstance(matcher, Aligner) else sorted(matcher.state_dict().items()):
         digest.update(name.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())

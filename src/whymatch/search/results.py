@@ -1,26 +1,40 @@
-"""What a search finds: documents with their scores and the links that make them; and why one ranks above another."""
+"""What a search finds: documents with their evidence and the links that make it; and why one ranks above another."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, overload
 
 from whymatch.matching.alignment import Alignment, Link
 from whymatch.show.words import in_words, number
 from whymatch.text.spans import Span
-from whymatch.transport.constraints import MANY, Constraint
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A document with the score of its alignment with the query, whose left text is the query."""
+    """A document and its alignment with the query, whose left text is the query."""
 
     id: str
     score: float
+    """What the links are worth, in bits where costs are evidence."""
     alignment: Alignment
     places: Mapping[str, int]
     """Its places, from 1, among the candidates by "text" and "spans" (vectors) and by "words", where it is one."""
+    ranked_by: float
+    """−log2 of how often chance gives as much to texts of such sizes; the score where costs are no evidence."""
     probability: float | None = None
-    """The chance that it matches, where the ranker is calibrated."""
+    """The calibrated chance that it matches; None for a ranker that is not calibrated."""
+    e_value: float | None = None
+    """How many documents of the index chance would bring as close: the p-value times their number."""
+
+    @property
+    def bits(self) -> float | None:
+        """The evidence of all significant links; None where costs are no evidence."""
+        return self.alignment.bits
+
+    @property
+    def p_value(self) -> float | None:
+        """The share of random pairs of texts with as much evidence; None where costs are no evidence."""
+        return self.alignment.p_value
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -32,9 +46,17 @@ class Hit:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        probability = {} if self.probability is None else {"probability": self.probability}
-        places = {"places": dict(self.places)}
-        return {"id": self.id, "score": self.score, **probability, **places, "alignment": self.alignment.to_dict()}
+        return {
+            "id": self.id,
+            "probability": self.probability,
+            "e_value": self.e_value,
+            "bits": self.bits,
+            "p_value": self.p_value,
+            "score": self.score,
+            "ranked_by": self.ranked_by,
+            "places": dict(self.places),
+            "alignment": self.alignment.to_dict(),
+        }
 
 
 @dataclass(frozen=True)
@@ -62,7 +84,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why one document ranks above another: the differences, largest first, add up to that of the scores."""
+    """Why one document ranks above another: the differences, largest first, add up to that of the scores.
+
+    Where costs are evidence, documents rank by p-values: of two with the same score, the one of which chance gives less
+    to texts of its size ranks above.
+    """
 
     above: Hit
     below: Hit
@@ -99,6 +125,8 @@ class SearchResults(Sequence[Hit]):
     hits: tuple[Hit, ...]
     candidates: int
     """How many documents were aligned."""
+    documents: int
+    """How many documents the index has."""
 
     @overload
     def __getitem__(self, place: int) -> Hit: ...
@@ -127,14 +155,15 @@ class SearchResults(Sequence[Hit]):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        return {"query": self.query, "candidates": self.candidates, "hits": [hit.to_dict() for hit in self.hits]}
+        sizes = {"candidates": self.candidates, "documents": self.documents}
+        return {"query": self.query, **sizes, "hits": [hit.to_dict() for hit in self.hits]}
 
     def to_trec(self, query_id: str = "1", run: str = "whymatch") -> str:
         """Lines of a TREC run file; raises ValueError if an id has blanks, which the format cannot hold."""
         for name in (query_id, run, *(hit.id for hit in self.hits)):
             if not name or any(map(str.isspace, name)):
                 raise ValueError(f"A TREC run file takes ids without blanks, got {name!r}.")
-        lines = [f"{query_id} Q0 {hit.id} {rank} {hit.score:.6f} {run}\n" for rank, hit in enumerate(self.hits, 1)]
+        lines = [f"{query_id} Q0 {hit.id} {rank} {hit.ranked_by:.6f} {run}\n" for rank, hit in enumerate(self.hits, 1)]
         return "".join(lines)
 
     def to_html(self) -> str:
@@ -147,35 +176,44 @@ class SearchResults(Sequence[Hit]):
         return page([{"title": "Results", "about": about, "examples": examples}], title, self.query)
 
 
-def ranking_weight(constraint: Constraint, query: int, document: int) -> float:
-    """The factor by which links weigh the same in documents of every length; sizes are numbers of spans.
-
-    A link's mass depends on both texts: in a document of one span, one good link is everything. For a ranking it gets
-    the mass that it has in a long document, and a document too short for k links lacks what they would have added.
-    """
-    fits, fits_long = constraint.fitted(query, document), constraint.fitted(query, MANY)
-    if fits is None or fits_long is None or constraint.takes_masses:
-        return 1.0
-    return float(fits_long.mass(query, MANY) / fits.mass(query, document))
-
-
-def reweighted(alignment: Alignment, weight: float) -> Alignment:
-    """An alignment whose links have `weight` times their mass, and with it of their share of the score."""
-    if weight == 1:
-        return alignment
-    links = tuple(replace(link, mass=link.mass * weight, share=link.share * weight) for link in alignment.links)
-    proof = alignment.certificate
-    margin = None if proof.margin is None else proof.margin * weight
-    return replace(alignment, links=links, certificate=replace(proof, gap=proof.gap * weight, margin=margin))
-
-
 def _gallery_example(hit: Hit, rank: int) -> Mapping[str, Any]:
     """A result as the gallery shows it."""
     values = hit.alignment.to_dict()
+    verdict = "" if hit.bits is None else f"{hit.alignment.verdict} "
     rule = {
-        "name": f"score {number(hit.score)}",
-        "words": f"{in_words(values)}. {hit.alignment.certificate}",
+        "name": ", ".join(facts_in_words(hit)),
+        "words": f"{verdict}{in_words(values)}. {hit.alignment.certificate}",
         "links": [[*link.at, link.share] for link in hit.links],
     }
     sides = {side: {**values[side], "marked": []} for side in ("left", "right")}
     return {"title": f"{rank}. {hit.id}", **sides, "chosen": 0, "rules": [rule]}
+
+
+def facts_in_words(hit: Hit) -> list[str]:
+    """What a result is worth, the answer first: probability, e-value and bits, or the score of a ranker."""
+    chance = [] if hit.probability is None else [f"probability {percent(hit.probability)}"]
+    if hit.bits is None or hit.e_value is None:
+        return [*chance, f"score {number(hit.score)}"]
+    return [*chance, f"e-value {short(hit.e_value)}", f"{hit.bits:.1f} bits"]
+
+
+def percent(probability: float) -> str:
+    """A probability in whole percent, which says neither 0 nor 100 where it is neither.
+
+    >>> percent(0.123), percent(0.9999), percent(0.0001), percent(1.0)
+    ('12%', '>99%', '<1%', '100%')
+    """
+    if 0 < probability < 0.005:
+        return "<1%"
+    return ">99%" if 0.995 <= probability < 1 else f"{probability:.0%}"
+
+
+def short(value: float) -> str:
+    """An e-value or a p-value with two digits.
+
+    >>> short(3.14159e-7), short(0.0213), short(12.3), short(1234.5)
+    ('3e-07', '0.021', '12', '1,234')
+    """
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.2g}" if value >= 0.001 else f"{value:.0e}"

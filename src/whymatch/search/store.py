@@ -105,6 +105,11 @@ class Store:
 
         return self._retried(change)
 
+    def update_tails(self, rows: pa.Table) -> None:
+        """Writes the tails of documents that are there and have not changed since they were measured."""
+        unchanged = "target.seal = source.seal"
+        self._retried(lambda: self.table.merge_insert("id").when_matched_update_all(where=unchanged).execute(rows))
+
     def delete(self, ids: Iterable[str]) -> int:
         """Deletes the rows of these ids; the number of rows that were there."""
 
@@ -125,9 +130,14 @@ class Store:
                     raise
                 return query()
 
-    def batches(self, names: Sequence[str], size: int = 1024) -> Iterator[pa.RecordBatch]:
-        """These columns of all rows, up to `size` rows at a time."""
-        rows = iter(self.read(lambda: self.table.search().select([*names]).limit(max(1, len(self))).to_batches(size)))
+    def batches(self, names: Sequence[str], size: int = 1024, *, where: str | None = None) -> Iterator[pa.RecordBatch]:
+        """These columns of all rows, or of those for which a condition holds, up to `size` rows at a time."""
+
+        def query() -> Iterator[pa.RecordBatch]:
+            rows = self.table.search() if where is None else self.table.search().where(where)
+            return iter(rows.select([*names]).limit(max(1, len(self))).to_batches(size))
+
+        rows = self.read(query)
         while True:
             with self._errors_name_folder():
                 batch = next(rows, None)
@@ -163,10 +173,10 @@ class Store:
         """The rows whose pooled vectors are nearest to a pooled vector, with their `_distance`."""
         return self._nearest("pooled", vector, number, columns)
 
-    def nearest_spans(self, vectors: np.ndarray, number: int) -> pa.Table:
+    def nearest_spans(self, vectors: np.ndarray, number: int, columns: Sequence[str] = ENTRY_COLUMNS) -> pa.Table:
         """The rows with the highest sum, over the text's spans, of the similarity of the row's nearest span."""
         chosen = np.linspace(0, len(vectors) - 1, min(len(vectors), _MAX_QUERY_SPANS)).astype(int)
-        return self._nearest("vectors", vectors[chosen], number, ENTRY_COLUMNS)
+        return self._nearest("vectors", vectors[chosen], number, columns)
 
     def _nearest(self, column: str, vectors: np.ndarray, number: int, columns: Sequence[str]) -> pa.Table:
         query = self.table.search(vectors.astype(np.float32), vector_column_name=column).distance_type("cosine")

@@ -77,26 +77,46 @@ def _encode_alignment(outcome: Alignment | Exception, *, page: bool = False) -> 
 
 
 def _rank(models: Models, question: Question, asked: RankRequest) -> bytes:
-    """Documents by their alignment with a text, as `Ranker.rank` gives them."""
+    """Documents by their alignment with a text: as `Ranker.rank` gives them, or the most probable match first."""
     pairs = [pair for pair in question.pairs if not isinstance(pair, Problem)]
     if models.ranker is not None and question.constraint is None:
         ranked = models.ranker.rank(pairs[0][0], [right for _, right in pairs], asked.top_k)
     else:
-        constraint = question.constraint or RANKING_CONSTRAINT
+        evidence = question.aligner.cost.evidence is not None
+        constraint = question.constraint or (None if evidence else RANKING_CONSTRAINT)
         whys = question.aligner.align_many(pairs, constraint, clip=True, links_only=True)
-        order = sorted(range(len(whys)), key=lambda number: (-whys[number].score, number))[: asked.top_k]
-        ranked = [{"corpus_id": number, "score": whys[number].score, "links": whys[number].links} for number in order]
+        ranked = [_ranked(number, whys[number]) for number in sorted(range(len(whys)), key=lambda n: _order(whys[n]))]
     results = []
-    for result in ranked:
+    for result in ranked[: asked.top_k]:
         interruption_point()
         links = [link.to_dict() for link in result["links"]]
         results.append(result | {"text": asked.documents[result["corpus_id"]], "links": links})
     return _json({"results": results})
 
 
+def _order(why: Alignment) -> tuple[float, float, float]:
+    """What documents are sorted by: equal texts first, then the smallest p-value; without evidence, the score."""
+    if why.judgement is None:
+        return 0.0, 0.0, -why.score
+    return -why.judgement.probability, why.judgement.p_value, -why.judgement.bits
+
+
+def _ranked(number: int, why: Alignment) -> dict[str, Any]:
+    """What an answer says of one document."""
+    judged: dict[str, Any] = {}
+    if why.judgement is not None:
+        judged = {
+            "verdict": why.verdict,
+            "probability": why.probability,
+            "bits": why.bits,
+            "p_value": why.p_value,
+        }
+    return {"corpus_id": number, **judged, "score": why.score, "links": why.links}
+
+
 def _search(models: Models, question: Question, asked: SearchRequest) -> bytes:
     """What the index has, as `SearchResults.to_dict` gives it."""
-    results = models.index(question.constraint, refresh=True).search(asked.query, asked.top_k, question.constraint)
+    results = models.refreshed_index().search(asked.query, asked.top_k, question.constraint)
     interruption_point()
     return _json(results.to_dict() | ({"page": results.to_html()} if asked.page else {}))
 

@@ -7,13 +7,14 @@ import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from whymatch import __version__
+from whymatch.interruption import at_interruption_points
 from whymatch.serve import schemas
 from whymatch.serve.answering import answers
 from whymatch.serve.batching import Batcher
@@ -30,10 +31,15 @@ _FILES = {
     "/page.js": ("curves.js", "picture.js", "gallery.js", "examples.js", "page.js"),
     "/icon.svg": ("icon.svg",),
 }
+_SECONDS_TO_STOP = 10.0  # for a batch that is being encoded
 _Asked = TypeVar("_Asked", bound=schemas.Choice)
 _ROUTES = APIRouter()
 _REFUSALS = described(400, 401, 403, 408, 413, 421, 422, 503)
 _PLAIN: dict[int | str, dict[str, Any]] = {200: {"description": "OK", "content": {"text/plain": {}}}}
+
+
+class _StoppedError(Exception):
+    """Raised at an interruption point when the server stops while it prepares."""
 
 
 class Service:
@@ -43,6 +49,7 @@ class Service:
         self.run, self.index, self.limits = run, index, limits
         self.models: Models | None = None
         self.error: Exception | None = None
+        self.stopping = Event()
         self.metrics = Metrics()
         self.batcher: Batcher[Question, bytes] = Batcher(
             self.answer,
@@ -63,6 +70,17 @@ class Service:
             return
         self.batcher.start()
         log("ready")
+        try:
+            with at_interruption_points(self._stop_preparing):
+                self.models.prepare()
+        except _StoppedError:
+            pass
+        except Exception as error:
+            log("cannot prepare", level=logging.ERROR, error=error)
+
+    def _stop_preparing(self) -> None:
+        if self.stopping.is_set():
+            raise _StoppedError
 
     def ready(self) -> Models:
         """The models. Raises a `Problem` while they load."""
@@ -102,9 +120,12 @@ def create(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        Thread(target=service.load, name="loading", daemon=True).start()
+        loading = Thread(target=service.load, name="loading", daemon=True)
+        loading.start()
         yield
+        service.stopping.set()
         await asyncio.to_thread(service.batcher.stop)
+        await asyncio.to_thread(loading.join, _SECONDS_TO_STOP)
 
     app = FastAPI(
         title="whymatch",
@@ -147,7 +168,7 @@ async def align_batch(asked: schemas.BatchRequest, service: _Service) -> Respons
 
 @_ROUTES.post("/rank", responses=schemas.RANKED | _REFUSALS, response_class=Response)
 async def rank(asked: schemas.RankRequest, service: _Service) -> Response:
-    """Documents by their alignment with a query, best first, as `Ranker.rank`; untrained: by exactly:2, clipped."""
+    """Documents by their alignment with a query, best first: as `Ranker.rank`; untrained, by their p-values."""
     return await service.ask(ranking, asked)
 
 
@@ -167,7 +188,7 @@ async def health() -> dict[str, bool]:
 async def ready(service: _Service) -> dict[str, Any]:
     """Whether it can answer, and what it can answer: 503 while the model loads."""
     models = service.ready()
-    return {"ready": True, "spans": [*models.aligners], "search": bool(models.indices)}
+    return {"ready": True, "spans": [*models.aligners], "search": models.index is not None}
 
 
 @_ROUTES.get("/metrics", response_class=Response, responses=_PLAIN | described(401, 421))

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whymatch.matching.aligner import Aligner, encoder_for
+from whymatch.matching.shipped import shipped_background
+from whymatch.serve.problems import Problem
 from whymatch.text.document import Document, document
 from whymatch.text.encoders import tokens_read
 from whymatch.transport.constraints import Balanced, Constraint, Exactly
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from whymatch.matching.ranker import Ranker
     from whymatch.search.index import Index
 
-RANKING_CONSTRAINT = Exactly(2)  # for ranking, where nothing was trained
+RANKING_CONSTRAINT = Exactly(2)  # for ranking by costs that are no evidence
 _SENTENCE_SPANS = ("sentence", "line", "paragraph", "text")  # spans that a sentence encoder encodes
 _REFRESH_SECONDS = 5.0  # after which a search looks for what others wrote
 
@@ -53,19 +55,27 @@ class Models:
 
     aligners: Mapping[str, Aligner]
     ranker: "Ranker | None"
-    indices: "Mapping[bool, Index]"
-    """By whether sentences count alone, without the text around them: thresholds are known for that."""
+    index: "Index | None"
     limits: Limits
-    refreshed: dict[int, float] = field(default_factory=dict)
-    """When each index last looked for what others wrote, by its `id`."""
+    refreshed: list[float] = field(default_factory=lambda: [-inf])
+    """When the index last looked for what others wrote."""
 
     def aligner(self, spans: str | None) -> Aligner:
-        """The aligner for these spans; the first one for None."""
+        """The aligner for these spans; the first one for None. Raises a `Problem` while its background is encoded."""
         if spans is None:
             return next(iter(self.aligners.values()))
         if spans not in self.aligners:
             raise ValueError(f"This server's model aligns spans of the kind {', '.join(self.aligners)}; got {spans}.")
-        return self.aligners[spans]
+        aligner = self.aligners[spans]
+        if aligner.cost.evidence is not None and aligner.judge.background is None:
+            reason = f"The texts that spans of the kind {spans} are judged against are still being encoded."
+            raise Problem(503, f"{reason} Try again in a moment.", retry_after=2)
+        return aligner
+
+    def prepare(self) -> None:
+        """Encodes what the other aligners are judged against, which takes a minute where it is not cached yet."""
+        for aligner in self.aligners.values():
+            _fix_background(aligner)
 
     @property
     def constraint(self) -> Constraint | None:
@@ -90,15 +100,13 @@ class Models:
             raise ValueError(f"{rows:,} × {columns:,} pairs of spans are more than this server's limit of {most:,}.")
         return pair
 
-    def index(self, constraint: Constraint | None, *, refresh: bool = False) -> "Index":
-        """The index for searches under a constraint; there must be one. `refresh`: with what others wrote lately."""
-        alone = constraint is not None and constraint.thresholded
-        index = self.indices[alone and True in self.indices]
-        now = time.monotonic()
-        if refresh and now - self.refreshed.get(id(index), -inf) > _REFRESH_SECONDS:
-            index.refresh()
-            self.refreshed[id(index)] = now
-        return index
+    def refreshed_index(self) -> "Index":
+        """The index, which there must be, with what others wrote lately."""
+        assert self.index is not None
+        if time.monotonic() - self.refreshed[0] > _REFRESH_SECONDS:
+            self.index.refresh()
+            self.refreshed[0] = time.monotonic()
+        return self.index
 
     def forget(self) -> None:
         """Empties the cache of texts that a trained model keeps: a server hardly sees a text twice."""
@@ -118,22 +126,32 @@ def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
 
         ranker = Ranker.from_pretrained(run).eval()
         aligners = {str(ranker.aligner.spans): ranker.aligner}
-    models = Models(aligners, ranker, {} if index is None else _open(index, ranker), limits)
+    models = Models(aligners, ranker, None if index is None else _open(index, ranker), limits)
     first = models.aligner(None)
+    _fix_background(first)
     texts = "One text.\nAnother line.", "Two texts.\nAnd lines."
     tokens_read(first.encoder, [texts])
     for constraint in (models.constraint, RANKING_CONSTRAINT, Balanced()):
         if constraint is not None or first.below is not None:
             first.outcomes([texts], constraint, clip=True)
-    for searched in models.indices.values():
-        searched.search("One text.", 1)
+    if models.index is not None:
+        models.index.search("One text.", 1)
     return models
 
 
-def _open(folder: Path, ranker: "Ranker | None") -> "dict[bool, Index]":
-    """The views of an index, by whether sentences count alone."""
-    from whymatch.search.index import Index, untrained_aligner
+def _fix_background(aligner: Aligner) -> None:
+    """Has an aligner judge evidence against the texts that ship with whymatch, and never against those of requests.
 
-    if ranker is not None:
-        return {False: Index.open(folder, ranker)}
-    return {False: Index.open(folder, untrained_aligner()), True: Index.open(folder, Aligner())}
+    Otherwise the texts that different people send at the same time would be each other's background.
+    """
+    judge = aligner.judge
+    if aligner.cost.evidence is not None and judge.background is None:
+        background = shipped_background(aligner)
+        judge.scale_of(background)  # measures random pairs, once
+        judge.background = background
+
+
+def _open(folder: Path, ranker: "Ranker | None") -> "Index":
+    from whymatch.search.index import Index
+
+    return Index.open(folder, ranker)

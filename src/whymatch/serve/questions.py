@@ -78,12 +78,12 @@ def ranking(models: Models, asked: RankRequest) -> Question:
 def searching(models: Models, asked: SearchRequest) -> Question:
     """The question of /search."""
     _check_characters(models.limits, [asked.query])
-    if not models.indices:
+    if models.index is None:
         raise Problem(404, "This server has no index. Start it with whymatch serve --index INDEX.")
     if asked.top_k > (most := models.limits.results):
         raise ValueError(f"This server gives {most} results or fewer, got top_k = {asked.top_k}.")
     constraint = asked.chosen()
-    aligner = models.index(constraint).aligner
+    aligner = models.index.aligner
     tokens = _check_tokens(models.limits, sum(token_counts(aligner.encoder, [_joined(asked.query, aligner)])))
     spans = len(models.split(asked.query, aligner))
     cells = asked.top_k * _cells_solved(constraint, spans, _SPANS_PER_DOCUMENT)

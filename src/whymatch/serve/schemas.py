@@ -92,7 +92,13 @@ class Choice(Strict):
         _ConstraintText | ConstraintObject | None,
         Field(description=f"{EXAMPLES}, or as in an answer; left out: the default."),
     ] = None
-    below: Annotated[_Below | None, Field(description="With up-to and each: link only pairs that cost less.")] = None
+    below: Annotated[
+        _Below | None,
+        Field(
+            description="With up-to and each: link only pairs that cost less. Where costs are evidence, the cost is "
+            "minus the bits: -3 links pairs worth more than 3 bits. Left out: 0, what is significant."
+        ),
+    ] = None
 
     def chosen(self) -> Constraint | None:
         """The constraint that is asked for, whose threshold may be left open; None for the default."""
@@ -163,6 +169,10 @@ def _array(items: dict[str, Any], description: str = "", **more: Any) -> dict[st
 _NUMBER, _INTEGER, _STRING, _BOOLEAN, _OBJECT = (
     {"type": kind} for kind in ("number", "integer", "string", "boolean", "object")
 )
+_NULLABLE = {"type": ["number", "null"]}
+_PROBABILITY = _NULLABLE | {"description": "The calibrated chance that the texts match."}
+_BITS = _NULLABLE | {"description": "The evidence of all significant links; 0 is what chance gives."}
+_P_VALUE = _NULLABLE | {"description": "The share of random pairs of texts with as much evidence."}
 _SPAN = _array(_INTEGER, "Start and end, in characters.", minItems=2, maxItems=2)
 _LINK = _record(
     {
@@ -170,7 +180,8 @@ _LINK = _record(
         "right": _SPAN,
         "at": _array(_INTEGER, "The numbers of the two spans, from 0."),
         "texts": _array(_STRING),
-        "cost": _NUMBER | {"description": "Low is good: 0 is the same."},
+        "bits": _NULLABLE | {"description": "Its evidence; null where costs are no evidence."},
+        "cost": _NUMBER | {"description": "Low is good; minus the bits, where costs are evidence."},
         "mass": _NUMBER,
         "share": _NUMBER | {"description": "What the link adds to the score."},
     }
@@ -178,10 +189,29 @@ _LINK = _record(
 _DOCUMENT = _record({"text": _STRING, "spans": _array(_SPAN)})
 _MARGIN = {"description": 'A number, "inf", or null where it was not computed.'}
 _CERTIFICATE = _record({"links": _INTEGER, "gap": _NUMBER, "margin": _MARGIN, "clipped": _BOOLEAN, "in_words": _STRING})
+_JUDGEMENT = {
+    "type": ["object", "null"],
+    "description": "What the evidence is worth, and against what; null where costs are no evidence.",
+    "properties": {
+        "bits": _NUMBER,
+        "p_value": _NUMBER,
+        "probability": _NUMBER,
+        "background": _STRING | {"description": "What the evidence was measured against."},
+        "calibrated_on": _STRING | {"description": "The labelled pairs that made a probability of the p-value."},
+        "notes": _array(_STRING),
+        "tails": _array(_array(_array(_NUMBER)), "Two numbers per left and per right span, of which bits follow."),
+    },
+}
 _ALIGNMENT = _record(
     {
         "format": _INTEGER,
-        "score": _NUMBER,
+        "verdict": _STRING | {"description": "The answer in one sentence."},
+        "probability": _PROBABILITY,
+        "bits": _BITS,
+        "p_value": _P_VALUE,
+        "coverage": _array(_NUMBER, "The shares of both texts that stand in links."),
+        "notes": _array(_STRING, "What a reader has to know, such as spans that could not be read."),
+        "score": _NUMBER | {"description": "The sum of the links' shares, in bits where costs are evidence."},
         "links": _array(_LINK, "Strongest first."),
         "left": _DOCUMENT,
         "right": _DOCUMENT,
@@ -194,13 +224,18 @@ _ALIGNMENT = _record(
         "contextual": _BOOLEAN,
         "certificate": _CERTIFICATE,
         "path": _array(_OBJECT, "The optimum for exactly 1, 2, … links, up to 32."),
+        "judgement": _JUDGEMENT,
     },
     {"page": _STRING},
 )
 _BATCH = _record({"results": _array(_OBJECT, 'An alignment, or {"problem": …}.')})
 _RANK = {"corpus_id": _INTEGER, "score": _NUMBER, "text": {}, "links": _array(_LINK)}
-_RANKING = _record({"results": _array(_record(_RANK, {"probability": _NUMBER}))})
-_HIT = _record({"id": _STRING, "score": _NUMBER, "places": _OBJECT, "alignment": _ALIGNMENT})
+_JUDGED = {"probability": _PROBABILITY, "bits": _BITS, "p_value": _P_VALUE}
+_RANKING = _record({"results": _array(_record(_RANK, {"verdict": _STRING, **_JUDGED}))})
+_E_VALUE = _NULLABLE | {"description": "How many documents of the index chance would bring as close."}
+_HIT = _record(
+    {"id": _STRING, "score": _NUMBER, "places": _OBJECT, "alignment": _ALIGNMENT}, {"e_value": _E_VALUE, **_JUDGED}
+)
 _RESULTS = _record({"query": _STRING, "candidates": _INTEGER, "hits": _array(_HIT)}, {"page": _STRING})
 
 

@@ -1,6 +1,6 @@
 """Figures, drawn with matplotlib."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import wrap
@@ -14,7 +14,7 @@ from matplotlib.path import Path as Curve
 from matplotlib.textpath import TextToPath
 
 from whymatch.files import whole_file
-from whymatch.show.words import plain
+from whymatch.show.words import plain, worth
 
 COLOURS = ["#0072b2", "#b84a00", "#007a5a", "#a0497d", "#7a6000", "#5b4bb5"]
 _LINE, _COLUMN, _GUTTER = 0.19, 3.4, 1.1  # inches: height of a line, width of a text, width between texts
@@ -65,6 +65,33 @@ def _rated_bar(axes: Any, row: int, rated: Mapping[str, Any]) -> None:
     axes.text(1.012, row, f"{rated['mean']:.2f}", **right)
 
 
+def reliability_diagram(bins: Sequence[Sequence[float]], judged: Sequence[Sequence[float]], file: Path) -> None:
+    """The share of matches by probability, and how many pairs of each kind have which probability.
+
+    `bins` has weight, mean probability and share of matches of each; `judged` a probability, and 1 for a match.
+    """
+    figure = Figure(figsize=(4.2, 5.0), layout="constrained")
+    curve, counts = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+    curve.plot([0, 1], [0, 1], color="#9aa2ab", linestyle="--", linewidth=0.8, label="perfectly calibrated")
+    curve.plot(
+        [probability for _, probability, _ in bins],
+        [share for *_, share in bins],
+        color=COLOURS[0],
+        marker="o",
+        label="pairs held out",
+    )
+    curve.set(xlim=(0, 1), ylim=(0, 1), ylabel="share that match", aspect="equal")
+    curve.legend(frameon=False, fontsize=9, loc="upper left")
+    kinds = [[probability for probability, match in judged if match == kind] for kind in (1, 0)]
+    edges = [tenth / 10 for tenth in range(11)]
+    counts.hist(kinds, bins=edges, color=COLOURS[:2], label=["match", "do not"])
+    counts.set(xlabel="probability", ylabel="pairs")
+    counts.legend(frameon=False, fontsize=9)
+    for axes in (curve, counts):
+        axes.spines[["top", "right"]].set_visible(False)
+    save(figure, file)
+
+
 @contextmanager
 def _without_warnings_of_glyphs() -> Iterator[None]:
     """Suppresses a warning for every character that the font lacks, in whose place a box is drawn."""
@@ -75,7 +102,7 @@ def _without_warnings_of_glyphs() -> Iterator[None]:
 
 @_without_warnings_of_glyphs()
 def links_as_figure(picture: Mapping[str, Any], file: Path) -> None:
-    """Two texts side by side, a box for each span, curves between linked ones, wider for a larger share."""
+    """Two texts side by side, a box for each span, curves between linked ones, wider for more evidence."""
     columns = [_boxes(picture[side]) for side in ("left", "right")]
     height = max([0.4, *(box["bottom"] for column in columns for box in column)]) + 0.05
     width = 2 * _COLUMN + _GUTTER
@@ -90,13 +117,14 @@ def links_as_figure(picture: Mapping[str, Any], file: Path) -> None:
     for side, column in enumerate(columns):
         for number, box in enumerate(column):
             _draw_box(axes, side * (_COLUMN + _GUTTER), box, colour.get((side, number)))
-    strongest = max([link["share"] for link in picture["links"]], default=1.0)
-    for number, link in enumerate(picture["links"]):
+    strengths = worth(picture)
+    strongest = max(strengths, default=1.0)
+    for number, (link, strength) in enumerate(zip(picture["links"], strengths, strict=True)):
         y, z = (columns[side][link["at"][side]]["middle"] for side in (0, 1))
         x, middle = _COLUMN, _COLUMN + _GUTTER / 2
         points = [(x, y), (middle, y), (middle, z), (x + _GUTTER, z)]
         curve = Curve(points, [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4])
-        thick = 1 + 4 * max(link["share"], 0) / max(strongest, 1e-9)
+        thick = 1 + 4 * max(strength, 0) / max(strongest, 1e-9)
         axes.add_patch(PathPatch(curve, facecolor="none", edgecolor=COLOURS[number % len(COLOURS)], linewidth=thick))
     save(figure, file)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from whymatch.show.words import IN_CONTEXT, in_words, number
+from whymatch.show.words import IN_CONTEXT, bits, evidence, how_sure, in_words, number, percent, worth
 
 SIDES = ("left", "right")
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -29,20 +29,28 @@ _QUESTIONS = {
 }
 
 
-def page(picture: Mapping[str, Any], title: str = "Why do these texts match?") -> str:
-    """The page of an alignment's dictionary."""
+def page(picture: Mapping[str, Any], title: str | None = None) -> str:
+    """The page of an alignment's dictionary; its title is the verdict, if none is given."""
+    judgement = picture["judgement"]
     style, script = asset("picture.css"), asset("curves.js") + asset("picture.js") + started("showPicture")
     return template("page.html").render(
-        title=title,
+        title=title or (picture["verdict"] if judgement else "Links between two texts"),
         policy=policy(style, script),
         style=style,
         script=script,
         picture=picture,
         in_context=IN_CONTEXT,
+        sure=how_sure(judgement) if judgement else [],
         views=views(picture),
         columns=columns(picture),
         blocks=blocks(picture),
-        data=embedded({"views": views(picture), "words": [_word_links(words) for words in picture.get("words", [])]}),
+        data=embedded(
+            {
+                "evidence": judgement is not None,
+                "views": views(picture),
+                "words": [_word_links(words) for words in picture.get("words", [])],
+            }
+        ),
     )
 
 
@@ -84,7 +92,7 @@ def frame(picture: Mapping[str, Any]) -> str:
     sides = [picture[side] for side in SIDES]
     tall = 40 * max(len(side["spans"]) for side in sides)
     flat = 24 * (sum(len(side["text"]) for side in sides) // 80)
-    height = min(900, 380 + (tall if blocks(picture) else flat) + 36 * len(picture["links"]))
+    height = min(900, 420 + (tall if blocks(picture) else flat) + 36 * len(picture["links"]))
     return (
         f'<iframe sandbox="allow-scripts" style="width: 100%; height: {height}px; border: 0" '
         f'title="Alignment" srcdoc="{escape(page(picture))}"></iframe>'
@@ -92,17 +100,27 @@ def frame(picture: Mapping[str, Any]) -> str:
 
 
 def views(picture: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The links as asked for, and those of exactly k for every k of the path: left, right, cost and share."""
-    asked = [[*link["at"], link["cost"], link["share"]] for link in picture["links"]]
-    zero = f"{picture['zero']:g}"
+    """The links as asked for, and those of exactly k for every k of the path.
+
+    A link is its left and right numbers, its cost, and its share of the score; where costs are evidence, its bits and
+    what it adds to the sum of bits, which is the score of every view.
+    """
+    judged = picture["judgement"] is not None
+    adds = worth(picture)
+    asked = [
+        [*link["at"], link["bits"] if judged else link["cost"], added]
+        for link, added in zip(picture["links"], adds, strict=True)
+    ]
+    score = sum(adds) if judged else picture["score"]
     name, proof = in_words(picture), picture["certificate"]["in_words"]
-    shown = [{"name": name, "score": picture["score"], "zero": zero, "links": asked, "certificate": proof}]
+    shown = [{"name": name, "score": score, "zero": f"{picture['zero']:g}", "links": asked, "certificate": proof}]
+    zero = f"{picture['neutral']:g}"
     for step in picture["path"]:
-        links = [[i, j, cost, (picture["neutral"] - cost) / step["k"]] for i, j, cost in step["links"]]
+        unit = 1 if judged else step["k"]
+        links = [[i, j, -cost if judged else cost, (picture["neutral"] - cost) / unit] for i, j, cost in step["links"]]
         name = "exactly 1 link" if step["k"] == 1 else f"exactly {step['k']} links"
         links.sort(key=lambda link: -link[3])
         proof = f"Optimal: nothing scores higher with {name}."
-        zero = f"{picture['neutral']:g}"
         shown.append({"name": name, "score": step["score"], "zero": zero, "links": links, "certificate": proof})
     return shown
 
@@ -159,7 +177,7 @@ def asset(name: str) -> str:
 @cache
 def template(name: str) -> Any:
     environment = Environment(loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    environment.filters["three"] = number
+    environment.filters |= {"three": number, "bits": bits, "evidence": evidence, "percent": percent}
     return environment.get_template(name)
 
 

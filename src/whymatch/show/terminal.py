@@ -1,13 +1,26 @@
 """Text for a terminal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from whymatch.show.words import IN_CONTEXT, in_words, number, plain
+from whymatch.show.words import (
+    IN_CONTEXT,
+    OWN_BACKGROUND,
+    SHIPPED_BACKGROUND,
+    bits,
+    evidence,
+    in_words,
+    number,
+    percent,
+    plain,
+    worth,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
 _COLOURS = ["blue", "dark_orange3", "green", "magenta", "yellow", "cyan"]
 
@@ -37,31 +50,71 @@ def terminal() -> "Console":
 
 
 def print_links(picture: Mapping[str, Any], console: "Console") -> None:
-    """The links of an alignment's dictionary, what has no counterpart, and the certificate."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    """An alignment's dictionary: verdict, evidence, links, what has no counterpart, and the certificate.
+
+    Costs that are no evidence have a score in place of the verdict.
+    """
     from rich.text import Text
 
-    links = picture["links"]
-    noun = "link" if len(links) == 1 else "links"
-    head = f"score {number(picture['score'])}, {len(links)} {noun}: "
-    console.print(Text(head, "bold") + Text(in_words(picture), "dim"))
-    grid = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for name, justify in (("#", "right"), ("left", "left"), ("right", "left"), ("cost", "right"), ("share", "right")):
-        grid.add_column(name, justify=justify, ratio=1 if name in ("left", "right") else None)  # type: ignore[arg-type]
-    for rank, link in enumerate(links):
-        pieces = [Text(plain(piece), _COLOURS[rank % len(_COLOURS)]) for piece in link["texts"]]
-        grid.add_row(str(rank + 1), *pieces, number(link["cost"]), number(link["share"]))
-    if links:
-        console.print(grid)
+    for line in _headings(picture) if picture["judgement"] else [_score_line(picture)]:
+        console.print(line)
+    if picture["links"]:
+        console.print(_table_of_links(picture))
+    for note in picture["notes"]:
+        console.print(Text("Note: ", "bold") + Text(plain(note)))
     for side in ("left", "right"):
         text = picture[side]["text"]
         unmatched = [plain(text[start:end]) for start, end in picture["unmatched"][side]]
         if unmatched:
             console.print(Text(f"No counterpart, {side}: ", "bold") + Text(" · ".join(unmatched), "dim"))
-    console.print(Text("Certificate: ", "bold") + Text(picture["certificate"]["in_words"]))
     if picture["contextual"]:
         console.print(Text(IN_CONTEXT, "dim"))
+    console.print(Text(f"Certificate: {picture['certificate']['in_words']}", "dim"))
+
+
+def _headings(picture: Mapping[str, Any]) -> "Iterator[Text]":
+    """The verdict; probability, evidence and background; and which links were asked for."""
+    from rich.text import Text
+
+    judgement = picture["judgement"]
+    background = plain(judgement["background"])
+    yield Text(picture["verdict"], "bold")
+    likely = f"{percent(judgement['probability'])} likely to match, {evidence(judgement['bits'])}"
+    yield Text(likely) + Text(f", judged against {background}.", "dim")
+    if background == SHIPPED_BACKGROUND:
+        yield Text(OWN_BACKGROUND, "dim")
+    if not picture["by_default"]:
+        links = picture["links"]
+        noun = "link" if len(links) == 1 else "links"
+        yield Text(f"{len(links)} {noun}, {bits(sum(worth(picture)))}: {in_words(picture)}.", "dim")
+
+
+def _score_line(picture: Mapping[str, Any]) -> "Text":
+    from rich.text import Text
+
+    noun = "link" if len(picture["links"]) == 1 else "links"
+    head = f"score {number(picture['score'])}, {len(picture['links'])} {noun}: "
+    return Text(head, "bold") + Text(in_words(picture), "dim")
+
+
+def _table_of_links(picture: Mapping[str, Any]) -> "Table":
+    """A row per link: its texts, and its bits, or its cost and share where costs are no evidence."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    measures = ["bits"] if picture["judgement"] else ["cost", "share"]
+    grid = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    grid.add_column("#", justify="right")
+    for side in ("left", "right"):
+        grid.add_column(side, ratio=1)
+    for measure in measures:
+        grid.add_column(measure, justify="right")
+    for rank, link in enumerate(picture["links"]):
+        pieces = [Text(plain(piece), _COLOURS[rank % len(_COLOURS)]) for piece in link["texts"]]
+        values = [f"{link['bits']:.1f}"] if picture["judgement"] else [number(link[measure]) for measure in measures]
+        grid.add_row(str(rank + 1), *pieces, *values)
+    return grid
 
 
 def links_as_text(picture: Mapping[str, Any], width: int = 100) -> str:

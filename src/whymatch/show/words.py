@@ -7,6 +7,9 @@ IN_CONTEXT = (
     "Faithful to vectors, not to text: spans or their costs were read in context, "
     "so text outside the links may have had a part in them."
 )
+SHIPPED_BACKGROUND = "texts of many kinds"
+"""The name of the background that ships with whymatch."""
+OWN_BACKGROUND = "To judge against texts like yours, give them: --background FOLDER, or Aligner(background=…)."
 _LIKELY = 0.9  # the probability from which on the verdict has no "probably"
 JOINERS = "\u200c\u200d\u00ad"  # without width, but scripts and emoji need them
 
@@ -20,10 +23,62 @@ def number(value: float) -> str:
     return f"{round(value, 3) + 0.0:.3f}"
 
 
+def bits(value: float) -> str:
+    """Evidence with its unit, to one decimal.
+
+    >>> bits(23.41), bits(-0.01)
+    ('23.4 bits', '0.0 bits')
+    """
+    return f"{round(value, 1) + 0.0:.1f} bits"
+
+
+def evidence(value: float) -> str:
+    """How much evidence two texts have; where no link is significant, the value is that of their closest pair.
+
+    >>> evidence(23.41), evidence(-2.0)
+    ('23.4 bits of evidence', 'no evidence (the closest pair has -2.0 bits)')
+    """
+    return f"{bits(value)} of evidence" if value > 0 else f"no evidence (the closest pair has {bits(value)})"
+
+
+def percent(probability: float) -> str:
+    """A probability in whole percent; only a certain one is 0% or 100%.
+
+    >>> percent(0.874), percent(0.9999), percent(0.0001), percent(1.0)
+    ('87%', 'over 99%', 'under 1%', '100%')
+    """
+    if probability in (0, 1):
+        return f"{probability:.0%}"
+    if probability > 0.995:
+        return "over 99%"
+    return "under 1%" if probability < 0.005 else f"{probability:.0%}"
+
+
 def in_words(picture: Mapping[str, Any]) -> str:
-    """The constraint, as people say it."""
+    """The constraint, as people say it; a threshold of evidence is in bits."""
+    words, below = picture["constraint_in_words"], picture["constraint"].get("below")
+    if picture["judgement"] is not None and below is not None:
+        words = words.replace(f"where the cost is below {below:g}", f"each worth more than {0 - below:g} bits")
     default = " (the default, since no constraint was given)" if picture["by_default"] else ""
-    return f"{picture['constraint_in_words']}{default}"
+    return f"{words}{default}"
+
+
+def worth(picture: Mapping[str, Any]) -> list[float]:
+    """What each link adds to the evidence, in bits; of costs that are no evidence, what it adds to the score."""
+    plain_costs = picture["judgement"] is None or picture["zero"] == picture["neutral"]
+    return [link["share"] if plain_costs else link["bits"] for link in picture["links"]]
+
+
+def how_sure(judgement: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a probability rests on, as pairs of a term and a sentence."""
+    background, p_value = judgement["background"], judgement["p_value"]
+    chance = f"p = {p_value:.2g}: the share of random pairs of texts of such sizes that have as much evidence."
+    hint = f". {OWN_BACKGROUND}" if background == SHIPPED_BACKGROUND else "."
+    return [
+        ("Chance", chance),
+        ("Judged against", f"{background}{hint}"),
+        ("Probability", f"calibrated on {judgement['calibrated_on']}."),
+    ]
 
 
 def plain(text: str) -> str:
@@ -42,19 +97,24 @@ def verdict(probability: float | None, reasons: int, coverage: tuple[float, floa
     'They match: 4 reasons cover 50% of the left and 60% of the right text.'
     >>> verdict(0.02, 0, (0.0, 0.0), same=False)
     'No sign of a match: the closest pair is what chance gives.'
+    >>> verdict(0.3, 1, (0.5, 0.5), same=False)
+    'Probably no match: 1 reason covers 50% of both texts, but chance often gives as much.'
     """
     if same:
         return "They match: the two texts are the same."
-    pairs = "1 reason covers" if reasons == 1 else f"{reasons} reasons cover"
-    covered = f"{pairs} {coverage[0]:.0%} of the left and {coverage[1]:.0%} of the right text."
     if probability is None:
         return f"Not judged, since costs are no evidence: {'1 link' if reasons == 1 else f'{reasons} links'}."
-    if probability >= _LIKELY:
-        return f"They match: {covered}" if reasons else "They match, as far as their closest spans tell."
-    if probability >= 1 / 2:
-        return f"They probably match: {covered}" if reasons else "They may match, but no single pair of spans says so."
     if not reasons:
+        if probability >= 1 / 2:
+            return "They may match, but no single pair of spans says so."
         return "No sign of a match: the closest pair is what chance gives."
+    left, right = (f"{share:.0%}" for share in coverage)
+    texts = f"{left} of both texts" if left == right else f"{left} of the left and {right} of the right text"
+    because = f"{'1 reason covers' if reasons == 1 else f'{reasons} reasons cover'} {texts}"
+    if probability >= _LIKELY:
+        return f"They match: {because}."
+    if probability >= 1 / 2:
+        return f"They probably match: {because}."
     if probability >= 1 - _LIKELY:
-        return f"Probably no match: {covered.removesuffix('.')}, but chance could give as much."
-    return f"No sign of a match: {covered.removesuffix('.')}, which chance gives as well."
+        return f"Probably no match: {because}, but chance often gives as much."
+    return f"No sign of a match: {because}, which is what chance gives."

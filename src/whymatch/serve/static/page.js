@@ -125,7 +125,8 @@
     }
     const data = JSON.parse(parsed.getElementById("data").textContent);
     found = { answer, page, link: packed({ way, ...values }) };
-    at("result-title").textContent = way === "search" ? "What was found, and why" : "Why they match";
+    picture.querySelector(".verdict")?.remove(); // it is the heading of the result
+    at("result-title").textContent = way === "search" ? "What was found, and why" : answer.judgement ? answer.verdict : "Links between the texts";
     at("shown").replaceChildren(picture);
     result.hidden = false;
     (way === "search" ? showGallery : showPicture)(picture, data);
@@ -136,10 +137,11 @@
   };
 
   const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
-  const summary = ({ links, score, unmatched }) => {
+  const summary = ({ links, score, unmatched, probability, bits }) => {
     const alone = unmatched.left.length + unmatched.right.length;
     const rest = alone ? `; ${count(alone, "span")} without a counterpart` : "";
-    return links.length ? `${count(links.length, "link")}, score ${three(score)}${rest}.` : "Nothing is close enough to be linked. Ask for the k best pairs to see what comes nearest.";
+    const worth = bits === null ? `score ${three(score)}` : `${Math.round(100 * probability)}% likely to match, ${one(bits)} bits`;
+    return links.length ? `${count(links.length, "link")}, ${worth}${rest}.` : "No link is significant. Ask for the k best pairs to see what comes nearest.";
   };
   const searched = ({ hits, candidates }) => hits.length ? `${count(hits.length, "document")} of ${candidates} that were aligned.` : "Nothing was found.";
 

@@ -8,6 +8,7 @@ const make = (name, properties = {}, children = []) => {
   return element;
 };
 
+const one = (number) => (Math.round(number * 10) / 10 + 0).toFixed(1);
 const three = (number) => (Math.round(number * 1000) / 1000 + 0).toFixed(3);
 
 const badge = (number) => {

@@ -39,10 +39,10 @@ const showPicture = (main, data) => {
     pinned = null;
     follow(null);
     open(null);
-    part("score").textContent = three(view.score);
+    part("score").textContent = data.evidence ? `${one(view.score)} bits` : three(view.score);
     part("count").textContent = view.links.length;
     part("noun").textContent = view.links.length === 1 ? "link" : "links";
-    part("zero").textContent = view.zero;
+    if (!data.evidence) part("zero").textContent = view.zero;
     part("view").textContent = view.name;
     const of = paint(spans, view.links, true);
     spans.forEach((column, side) => column.forEach((span, number) => {
@@ -56,13 +56,13 @@ const showPicture = (main, data) => {
       }
     }));
     const piece = (side, number) => spans[side][number].querySelector(".words").textContent;
-    rows.replaceChildren(...view.links.map(([i, j, cost, share], number) => {
+    rows.replaceChildren(...view.links.map(([i, j, cost, share], number) => { // where costs are evidence, `cost` is bits
+      const measures = data.evidence ? [one(cost)] : [three(cost), three(share)];
       const row = make("tr", { tabIndex: 0 }, [
         make("td", {}, [badge(number)]),
         make("td", { dir: "auto", textContent: piece(0, i) }),
         make("td", { dir: "auto", textContent: piece(1, j) }),
-        make("td", { className: "number", textContent: three(cost) }),
-        make("td", { className: "number", textContent: three(share) }),
+        ...measures.map((measure) => make("td", { className: "number", textContent: measure })),
       ]);
       row.dataset.link = number;
       return row;
@@ -113,7 +113,7 @@ const showPicture = (main, data) => {
   main.addEventListener("focusin", (event) => { if (pinned === null) follow(linkOf(event.target)); });
   main.addEventListener("focusout", (event) => { if (pinned === null && !event.relatedTarget) follow(null); });
   main.addEventListener("click", (event) => {
-    if (event.target.closest("header, .zoom")) return;
+    if (event.target.closest("header, .zoom, .sure")) return;
     const number = linkOf(event.target);
     pin(number === pinned ? null : number);
   });

@@ -49,6 +49,10 @@ class WordEncoder:
         """How many tokens the model reads for each text: those of all windows."""
         return _tokens_in_windows(self.network, texts)
 
+    def reads(self, pieces: Sequence[str]) -> list[bool]:
+        """Whether the model knows most tokens of each piece; the bundled model knows the Latin script alone."""
+        return self.network.reads(pieces, only_latin=self.model == MINILM)
+
 
 class InContext(TrainableEncoder):
     """Each text read as a whole, or with the other one where `jointly`; the weights of the model are trained.
@@ -111,6 +115,10 @@ class InContext(TrainableEncoder):
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens the model reads for each text by itself: those of all windows."""
         return _tokens_in_windows(self.network, texts)
+
+    def reads(self, pieces: Sequence[str]) -> list[bool]:
+        """Whether the model knows most tokens of each piece."""
+        return self.network.reads(pieces)
 
     def pair_token_counts(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
         """How many tokens the model reads for each pair: each part of one text with each part of the other."""

@@ -67,6 +67,18 @@ class Network:
         """How many tokens each text has, special ones not counted; other threads may run meanwhile."""
         return [len(tokens) for tokens in self._backend.encode_batch_fast([*texts], add_special_tokens=False)]
 
+    def reads(self, pieces: Sequence[str], *, only_latin: bool = False) -> list[bool]:
+        """Whether half or more of the tokens of each piece are known to the tokenizer.
+
+        `only_latin` says that the model knows no other scripts: at least half of the letters have to be Latin then.
+        """
+        unknown = self.tokenizer.unk_token_id
+        tokens = (encoded.ids for encoded in self._backend.encode_batch_fast([*pieces], add_special_tokens=False))
+        return [
+            0 < len(ids) >= 2 * ids.count(unknown) and not (only_latin and _mostly_other_script(piece))
+            for ids, piece in zip(tokens, pieces, strict=True)
+        ]
+
     @cached_property
     def _backend(self) -> "Tokenizer":
         """A copy of the tokenizer without truncation and padding, which nobody changes while it is in use."""
@@ -136,6 +148,17 @@ class Network:
             inputs = {name: torch.from_numpy(values).to(self.device) for name, values in given.items()}
             out = self.model(**inputs, output_hidden_states=layer is not None)
             yield batch, (out.last_hidden_state if layer is None else out.hidden_states[layer]).float()
+
+
+def _mostly_other_script(piece: str) -> bool:
+    """Whether most letters of a text are not Latin.
+
+    >>> [_mostly_other_script(text) for text in ("naïve", "12 °C", "5 µm", "the word 漢字", "漢字 (kanji)", "Привет")]
+    [False, False, False, False, False, True]
+    """
+    import regex  # knows scripts
+
+    return len(regex.findall(r"(?V1)[\p{L}--\p{Latin}]", piece)) > len(regex.findall(r"\p{Latin}", piece))
 
 
 def stepped(length: int, room: int) -> int:

@@ -43,6 +43,10 @@ class SentenceEncoder:
         """How many tokens each text has, special ones not counted."""
         return self.network.token_counts(texts)
 
+    def reads(self, pieces: Sequence[str]) -> list[bool]:
+        """Whether the model knows most tokens of each piece; the bundled model knows the Latin script alone."""
+        return self.network.reads(pieces, only_latin=self.name == MINILM)
+
 
 class FineTuned(TrainableEncoder):
     """As `SentenceEncoder`, with a copy of the model of its own, whose weights are trained."""
@@ -69,6 +73,10 @@ class FineTuned(TrainableEncoder):
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens each text has, special ones not counted."""
         return self.network.token_counts(texts)
+
+    def reads(self, pieces: Sequence[str]) -> list[bool]:
+        """Whether the model knows most tokens of each piece."""
+        return self.network.reads(pieces)
 
     def write(self, folder: Path) -> None:
         """A model that this class, `SentenceEncoder` and sentence-transformers read."""

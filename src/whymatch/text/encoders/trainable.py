@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from whymatch.text.encoders import Encoder, token_counts
+from whymatch.text.encoders import Encoder, readable, token_counts
 from whymatch.text.encoders.precomputed import KnownVectors
 from whymatch.text.spans import Span
 
@@ -80,6 +80,10 @@ class Projected(TrainableEncoder):
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens the frozen encoder reads for each text."""
         return token_counts(self.encoder, texts)
+
+    def reads(self, pieces: Sequence[str]) -> np.ndarray:
+        """(pieces): whether the frozen encoder can read each."""
+        return readable(self.encoder, pieces)
 
     def forget(self) -> None:
         self.known = KnownVectors()

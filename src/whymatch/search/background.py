@@ -1,0 +1,132 @@
+"""The background of an index: a sample of its documents, kept beside the table, and what its random pairs have."""
+
+import hashlib
+import json
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from whymatch import __version__
+from whymatch.cost import Background, Cost
+from whymatch.files import read_json, write_whole
+from whymatch.matching.significance import Chance
+
+
+@dataclass(frozen=True)
+class SampledRow:
+    """A document that a background may be made of; its length is the number of its spans."""
+
+    id: str
+    spans: int
+
+    def __len__(self) -> int:
+        return self.spans
+
+
+class KeptBackground:
+    """Two files in the folder of an index: the sample, and what was learned from it, which can be made again.
+
+    Each is written whole. The second names the sample that it belongs to, so that one of another sample is not used.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file, self._facts_file = folder / "background.safetensors", folder / "background.json"
+        self._read: tuple[object, Background | None] | None = None
+
+    @property
+    def background(self) -> Background | None:
+        """The sample; None where there is none.
+
+        Raises:
+            OSError: if it is damaged.
+        """
+        if self._read is None:
+            version = self._version()
+            try:
+                self._read = version, None if version is None else Background.read(self._file)
+            except ValueError as error:
+                raise OSError(
+                    f"The background of the index in {self._folder} cannot be used: {error}. Delete that file and run "
+                    "whymatch index again, which samples a new one and encodes no document again."
+                ) from None
+        return self._read[1]
+
+    def refresh(self) -> bool:
+        """Whether another process has written another sample meanwhile, which is read when it is used."""
+        if self._read is None or self._read[0] == self._version():
+            return False
+        self._read = None
+        return True
+
+    def fits(self, documents: int) -> bool:
+        """Whether there is a sample, of an index neither half nor twice as large."""
+        try:
+            background = self.background
+        except OSError:  # it is damaged, and sampled anew
+            self._read = None
+            return False
+        sampled_of = None if background is None else self._facts(background.digest).get("documents")
+        return isinstance(sampled_of, int) and sampled_of < 2 * documents and documents < 2 * sampled_of
+
+    def write(self, background: Background, documents: int) -> None:
+        """Keeps a sample of an index with so many documents."""
+        background.write(self._file)
+        self._write_facts({"background": background.digest, "documents": documents})
+        shutil.copymode(self._facts_file, self._file)  # safetensors lets nobody else read it
+        self._read = None
+
+    def remove(self) -> None:
+        """Keeps no sample, where too little is left of the corpus."""
+        self._file.unlink(missing_ok=True)
+        self._facts_file.unlink(missing_ok=True)
+        self._read = None
+
+    def chance(self, background: Background, cost: Cost) -> Chance | None:
+        """What random pairs of a background have for a cost, where that is kept."""
+        facts = self._facts(background.digest)
+        kept = facts.get("chance", {}).get(measure_key(background, cost))
+        return None if kept is None else Chance.from_dict(kept)
+
+    def keep_chance(self, background: Background, cost: Cost, chance: Chance) -> None:
+        """Keeps what random pairs of a background have for a cost, unless the folder cannot be written."""
+        facts = self._facts(background.digest) or {"background": background.digest, "documents": None}
+        facts["chance"] = {**facts.get("chance", {}), measure_key(background, cost): chance.to_dict()}
+        with suppress(OSError):  # it is computed again next time
+            self._write_facts(facts)
+
+    def _facts(self, digest: str) -> dict[str, Any]:
+        """What is kept of the background with this digest; nothing if the file is damaged or of another one."""
+        kept = read_json(self._facts_file)
+        if not isinstance(kept, dict) or not isinstance(facts := kept.get("facts"), dict):
+            return {}
+        return facts if kept.get("seal") == _seal(facts) and facts.get("background") == digest else {}
+
+    def _write_facts(self, facts: dict[str, Any]) -> None:
+        write_whole(self._facts_file, json.dumps({"facts": facts, "seal": _seal(facts)}, indent=1) + "\n")
+
+    def _version(self) -> object:
+        try:
+            stat = self._file.stat()
+        except OSError:
+            return None
+        return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
+def measure_key(background: Background, cost: Cost) -> str:
+    """16 characters that stand for a background, and the cost and version of whymatch that tails are measured with."""
+    before = cost.before_evidence or cost
+    facts: list[object] = [__version__, background.digest, *cost_facts(before)]
+    return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def cost_facts(cost: Cost) -> list[object]:
+    """Plain values that differ between costs that may differ; weights of networks are not among them."""
+    counts = cost.word_counts
+    return [cost.to_list(), *([] if counts is None else [counts.texts, sorted(counts.counts.items())])]
+
+
+def _seal(facts: dict[str, Any]) -> str:
+    return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).hexdigest()

@@ -1,0 +1,432 @@
+"""What evidence is measured against, and what is said of two texts: background, probability, notes and proof."""
+
+import json
+import pickle
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import whymatch as wm
+from tests.cost.drawing import Drawn
+from whymatch.cost import Background, Cosine, Cost, Evidence, Neighbours
+from whymatch.matching.judging import MIN_BATCH_SPANS, MIN_BATCH_TEXTS
+from whymatch.matching.shipped import (
+    FOLDER,
+    NAME,
+    cache_folder,
+    shipped_background,
+    shipped_calibration,
+    shipped_chance,
+    shipped_texts,
+)
+from whymatch.matching.significance import Chance
+from whymatch.text.document import Document
+from whymatch.text.encoders import Encoder
+from whymatch.text.spans import Span
+
+DRAWN = Drawn(noise=0.7)
+CORPUS = ["\n".join(f"word{3 * number + i % 3} {i}" for i in range(5)) for number in range(60)]
+
+
+def aligner_of_lines(background: Background | None = None, encoder: Encoder = DRAWN) -> wm.Aligner:
+    return wm.Aligner("line", encoder, "evidence", background=background)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> "pytest.MonkeyPatch":  # type: ignore[misc]
+    """Backgrounds that tests make are not put into the user's folder of caches."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield patch
+
+
+@pytest.fixture(scope="module")
+def drawn() -> wm.Aligner:
+    """An aligner with a background of its own."""
+    return aligner_of_lines(Background.of(CORPUS, aligner_of_lines(), "a corpus of words"))
+
+
+@pytest.fixture(scope="module")
+def english(minilm: Path) -> wm.Aligner:
+    return wm.Aligner()
+
+
+def batch(texts: int, spans: int) -> list[tuple[str, str]]:
+    """Pairs of so many distinct texts that have so many spans together."""
+    sizes = [spans // texts + (number < spans % texts) for number in range(texts)]
+    made = ["\n".join(f"word{number + i} {number} {i}" for i in range(size)) for number, size in enumerate(sizes)]
+    return [*zip(made[::2], made[1::2], strict=False), (made[-1], made[0])]
+
+
+@pytest.mark.parametrize(
+    ("texts", "spans", "own"),
+    [
+        (MIN_BATCH_TEXTS, MIN_BATCH_SPANS, True),
+        (MIN_BATCH_TEXTS - 1, 2 * MIN_BATCH_SPANS, False),
+        (MIN_BATCH_TEXTS, MIN_BATCH_SPANS - 1, False),
+    ],
+)
+def test_many_texts_are_their_own_background(texts: int, spans: int, own: bool) -> None:
+    aligner, pairs = aligner_of_lines(), batch(texts, spans)
+    alignments = aligner.align_many([*pairs, *pairs], links_only=True)  # texts that are equal count once
+    expected = f"the {texts:,} texts that were aligned together" if own else NAME
+    assert {why.judgement.background for why in alignments if why.judgement} == {expected}
+    assert alignments[: len(pairs)] == alignments[len(pairs) :]
+
+
+def test_pairs_that_cannot_be_read_are_no_part_of_the_background() -> None:
+    aligner, pairs = aligner_of_lines(), batch(MIN_BATCH_TEXTS, MIN_BATCH_SPANS)
+    *good, bad = aligner.outcomes([*pairs[:-2], ("\ud800", "word1 x")], links_only=True)
+    assert isinstance(bad, ValueError)
+    assert all(isinstance(why, wm.Alignment) and why.judgement and why.judgement.background == NAME for why in good)
+
+
+@pytest.fixture(scope="module")
+def alone() -> wm.Aligner:
+    """An aligner without a background of its own."""
+    return aligner_of_lines()
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10**6), count=st.integers(1, 12))
+def test_a_batch_that_is_no_background_gives_what_each_pair_gives_to_the_bit(
+    alone: wm.Aligner, seed: int, count: int
+) -> None:
+    draw = np.random.default_rng(seed)
+    texts = [
+        "\n".join(f"word{draw.integers(4)} {draw.integers(99)}" for _ in range(draw.integers(6)))
+        for _ in range(2 * count)
+    ]
+    pairs = [*zip(texts[::2], texts[1::2], strict=True)]
+    assert alone.align_many(pairs) == [alone.align(*pair) for pair in pairs]
+
+
+def test_a_background_that_is_given_is_used(drawn: wm.Aligner) -> None:
+    pairs = batch(MIN_BATCH_TEXTS, MIN_BATCH_SPANS)
+    together = drawn.align_many(pairs, links_only=True)
+    assert {why.judgement.background for why in together if why.judgement} == {"a corpus of words"}
+    (alone,) = drawn.align_many(pairs[:1], links_only=True)
+    assert together[0] == alone
+    assert drawn.judge.background is not None
+    in_the_cost = wm.Aligner("line", DRAWN, Cost(Cosine(), Evidence(drawn.judge.background)))
+    assert in_the_cost.align(*pairs[0]) == drawn.align(*pairs[0])
+
+
+def test_what_has_a_background_can_be_given_as_one(drawn: wm.Aligner) -> None:
+    class Corpus:
+        background = drawn.judge.background
+
+    assert wm.Aligner("line", DRAWN, background=Corpus()).align(CORPUS[0], CORPUS[1]) == drawn.align(
+        CORPUS[0], CORPUS[1]
+    )
+
+
+def test_a_background_of_another_encoder_is_refused(drawn: wm.Aligner) -> None:
+    class Other(Drawn):
+        name = "other"
+
+    with pytest.raises(ValueError, match="is of another encoder than other"):
+        aligner_of_lines(drawn.judge.background, Other())
+
+
+class Illiterate(Drawn):
+    """Cannot read pieces with a question mark."""
+
+    name = "illiterate"
+
+    def reads(self, pieces: Sequence[str]) -> list[bool]:
+        return ["?" not in piece for piece in pieces]
+
+
+@pytest.fixture(scope="module")
+def illiterate() -> wm.Aligner:
+    encoder = Illiterate(noise=0.7)
+    return aligner_of_lines(Background.of(CORPUS, aligner_of_lines(encoder=encoder), "a corpus"), encoder)
+
+
+def test_spans_that_cannot_be_read_have_no_link_and_a_note(illiterate: wm.Aligner) -> None:
+    left, right = "topic1 a\ntopic2 ?\n...", "topic2 ?\ntopic1 b\n—\ntopic3 ?"
+    why = illiterate.align(left, right)
+    assert why.to_pharaoh() == "0-1"
+    assert why.notes == (
+        "2 spans of the left text cannot be read by illiterate, and have no evidence.",
+        "3 spans of the right text cannot be read by illiterate, and have no evidence.",
+    )
+    assert why.judgement is not None
+    assert [slope == 0 for _, slope in why.judgement.tails[0]] == [False, True, True]
+    without = illiterate.align("topic1 a", "topic1 b")
+    assert why.bits == pytest.approx(without.bits)  # what cannot be read was not searched
+    exact = illiterate.align(left, right, wm.Exactly(3))
+    assert all((link.bits or 0) <= 0 for link in exact.links if link.at != (0, 1))
+
+
+@pytest.mark.parametrize("text", ["topic1 ?", "?\n?\n?", "...", "", "topic1 a\ntopic2 b"])
+def test_texts_that_are_equal_match_whatever_can_be_read(illiterate: wm.Aligner, text: str) -> None:
+    why = illiterate.align(text, text)
+    assert why.probability == 1
+    assert why.verdict == "They match: the two texts are the same."
+    if text != "topic1 a\ntopic2 b":
+        assert not why.links
+        other = illiterate.align(text, "topic9 x")
+        assert other.probability is not None
+        assert other.probability < 0.5
+
+
+@pytest.mark.parametrize("constraint", [None, wm.Exactly(1), wm.OneTo(1), wm.Balanced(), wm.Each(1)], ids=str)
+def test_an_empty_text_has_no_evidence(drawn: wm.Aligner, constraint: wm.Constraint | None) -> None:
+    for left, right in (("", "topic1 a"), ("topic1 a", ""), ("", "")):
+        (why,) = drawn.align_many([(left, right)], constraint, clip=True)
+        assert (why.links, why.score, why.bits) == ((), 0, 0)
+        assert why.probability is not None
+        assert (why.probability == 1) == (not left + right)
+        assert wm.Alignment.from_dict(json.loads(json.dumps(why.to_dict()))) == why
+
+
+topics = st.lists(st.integers(0, 5), min_size=1, max_size=6)
+constraints = st.one_of(
+    st.none(),
+    st.just(wm.Balanced()),
+    st.builds(wm.Exactly, st.integers(1, 6)),
+    st.builds(wm.OneTo, st.integers(1, 3)),
+    st.builds(wm.Each, st.integers(1, 3), st.floats(-20, 20)),
+    st.builds(wm.UpTo, st.integers(1, 3), st.floats(-20, 20)),
+)
+
+
+def texts_about(left: list[int], right: list[int]) -> tuple[str, str]:
+    one, other = (
+        "\n".join(f"topic{topic} {side}{i}" for i, topic in enumerate(own)) for side, own in (("l", left), ("r", right))
+    )
+    return one, other
+
+
+@given(left=topics, right=topics, constraint=constraints)
+def test_links_and_score_hold_on_the_rationale_alone(
+    drawn: wm.Aligner, left: list[int], right: list[int], constraint: wm.Constraint | None
+) -> None:
+    (why,) = drawn.align_many([texts_about(left, right)], constraint, clip=True)
+    checked = why.verify(drawn)
+    assert checked.holds, checked
+    assert why.score == pytest.approx(sum(link.share for link in why.links))
+    for link in why.links:
+        assert link.bits == -link.cost
+
+
+@pytest.mark.parametrize("constraint", [None, wm.Exactly(20), wm.OneTo(1), wm.UpTo(2, below=30.0)], ids=str)
+def test_they_hold_where_common_spans_carry_no_evidence_among_many(constraint: wm.Constraint | None) -> None:
+    encoder = Drawn(noise=0.15)
+    texts = ["\n".join(f"common{i} {n}\nword{3 * n + i} x" for i in range(3)) for n in range(80)]
+    aligner = aligner_of_lines(Background.of(texts, aligner_of_lines(encoder=encoder)), encoder)
+    spans = [[f"common{i % 3} {side}{i}" if i % 2 else f"topic{i} {side}" for i in range(24)] for side in "lr"]
+    why = aligner.align(spans[0], spans[1], constraint)
+    assert why.links
+    assert why.verify(aligner).holds, why.verify(aligner)
+
+
+@given(left=topics, right=topics, constraint=constraints)
+def test_what_is_said_of_two_texts_does_not_depend_on_the_constraint(
+    drawn: wm.Aligner, left: list[int], right: list[int], constraint: wm.Constraint | None
+) -> None:
+    pair = texts_about(left, right)
+    (why,) = drawn.align_many([pair], constraint, clip=True)
+    default = drawn.align(*pair)
+    assert (why.bits, why.p_value, why.probability) == (default.bits, default.p_value, default.probability)
+    turned = drawn.align(pair[1], pair[0])
+    assert turned.bits == pytest.approx(default.bits, rel=1e-5, abs=1e-4)
+    assert turned.probability == pytest.approx(default.probability, rel=1e-3, abs=1e-6)
+
+
+@settings(max_examples=25)
+@given(left=topics, right=topics, constraint=constraints)
+def test_alignments_with_evidence_come_back_whole(
+    drawn: wm.Aligner, left: list[int], right: list[int], constraint: wm.Constraint | None
+) -> None:
+    (why,) = drawn.align_many([texts_about(left, right)], constraint, clip=True)
+    assert pickle.loads(pickle.dumps(why)) == why
+    assert wm.Alignment.from_dict(json.loads(json.dumps(why.to_dict()))) == why
+
+
+def test_more_shared_topics_are_more_evidence(drawn: wm.Aligner) -> None:
+    pairs = [texts_about([0, 1, 2, 3], [*range(shared), *range(10, 14 - shared)]) for shared in range(5)]
+    alignments = drawn.align_many(pairs)
+    for shared, why in enumerate(alignments):
+        assert {(i, i) for i in range(shared)} <= {link.at for link in why.links}
+    bits, p_values = [why.bits or 0 for why in alignments], [why.p_value or 0 for why in alignments]
+    assert bits == sorted(bits)
+    assert p_values == sorted(p_values, reverse=True)
+
+
+def test_calibrating_changes_probabilities_and_nothing_else(drawn: wm.Aligner) -> None:
+    own = aligner_of_lines(drawn.judge.background)
+    pairs = [texts_about([0, 1], [0, 1]), texts_about([0, 1], [2, 3])] * 4
+    before = own.align(*pairs[0])
+    calibration = own.calibrate(pairs, [True, False] * 4, "eight pairs")
+    why = own.align(*pairs[0])
+    assert why.judgement is not None
+    assert why.judgement.calibrated_on == calibration.fitted_on == "eight pairs"
+    assert before.judgement is not None
+    restored = replace(
+        why.judgement, probability=before.judgement.probability, calibrated_on=before.judgement.calibrated_on
+    )
+    assert replace(why, judgement=restored) == before
+    with pytest.raises(ValueError, match="cosine distance has none"):
+        wm.Aligner("line", DRAWN, "cosine").calibrate(pairs, [True, False] * 4)
+
+
+UNRELATED = [
+    ("My wifi drops every few minutes. I use a Dell laptop.", "Boil the eggs for ten minutes. Peel them under water."),
+    ("The court dismissed the appeal.", "Which shoes are best for running on trails?"),
+    ("Water the plant once a week.", "The new album was recorded in Berlin. Critics liked it."),
+]
+PARAPHRASES = [
+    ("How do I reset my password? I forgot it.", "I can't remember my password. How can I change it?"),
+    ("My wifi drops every few minutes.", "The wireless connection keeps failing again and again."),
+    ("The battery of my phone drains overnight.", "Why is my phone's battery empty in the morning?"),
+]
+
+
+def test_unrelated_texts_have_a_low_probability_and_paraphrases_a_high_one(english: wm.Aligner) -> None:
+    low, high = ([why.probability or 0 for why in english.align_many(pairs)] for pairs in (UNRELATED, PARAPHRASES))
+    assert max(low) < 0.3
+    assert min(high) > 0.5
+    assert all(why.links for why in english.align_many(PARAPHRASES))
+    assert english.align(*PARAPHRASES[0]).verify()
+
+
+FOREIGN = {
+    "Thai": ("วันนี้อากาศร้อนมาก", "ฉันชอบกินข้าวผัดกับไข่ดาว"),
+    "Chinese": ("今天天气很好。", "我昨天买了一本新书。"),
+    "Arabic": ("الطقس حار جدا اليوم.", "اشتريت كتابا جديدا أمس."),
+}
+
+
+@pytest.mark.parametrize("language", FOREIGN)
+def test_what_the_encoder_cannot_read_is_no_match_unless_it_is_equal(english: wm.Aligner, language: str) -> None:
+    left, right = FOREIGN[language]
+    why = english.align(left, right)
+    assert not why.links
+    assert len(why.notes) == 2
+    assert all("cannot be read by sentence-transformers/all-MiniLM-L6-v2" in note for note in why.notes)
+    assert why.probability is not None
+    assert why.probability < 0.1
+    assert english.align(left, left).probability == 1
+
+
+@pytest.mark.parametrize("language", FOREIGN)
+def test_mixed_texts_keep_the_links_of_what_can_be_read(english: wm.Aligner, language: str) -> None:
+    (left, right), foreign = PARAPHRASES[0], FOREIGN[language]
+    plain, mixed = english.align(left, right), english.align(f"{left}\n\n{foreign[0]}", f"{right}\n\n{foreign[1]}")
+    assert not plain.notes
+    assert len(mixed.notes) == 2
+    assert [link.texts for link in mixed.links] == [link.texts for link in plain.links] != []
+    assert mixed.bits == pytest.approx(plain.bits, rel=1e-4)
+    assert mixed.probability == pytest.approx(plain.probability, rel=1e-3)
+
+
+def test_the_shipped_files_agree_with_each_other(english: wm.Aligner) -> None:
+    background = shipped_background(english)
+    assert background.general
+    assert background.name == NAME
+    documents = [english.split(text) for text in shipped_texts()]
+    assert len({text.text for text in documents}) == len(documents) >= MIN_BATCH_TEXTS
+    assert background.documents == tuple(documents)
+    assert len(background.vectors) == sum(map(len, documents)) >= MIN_BATCH_SPANS
+    assert sum(file.stat().st_size for file in FOLDER.iterdir()) <= 8 * 2**20
+    assert json.loads((FOLDER / "measured.json").read_text())["digest"] == background.digest
+    for general in (True, False):
+        assert shipped_calibration(general=general).slope > 0
+
+
+def test_the_shipped_vectors_are_those_of_the_bundled_model(english: wm.Aligner) -> None:
+    background = shipped_background(english)
+    places = np.linspace(0, len(background.documents) - 1, 40).astype(int)
+    starts = np.cumsum([0, *map(len, background.documents)])
+    texts = [background.documents[place] for place in places]
+    fresh = english.encoder.encode([text.text for text in texts], [text.spans for text in texts])
+    for place, rows in zip(places, fresh, strict=True):
+        shipped = background.vectors[starts[place] : starts[place + 1]]
+        cosines = (rows * shipped).sum(axis=1) / np.linalg.norm(shipped, axis=1) / np.linalg.norm(rows, axis=1)
+        assert cosines.min() >= 0.999
+
+
+def test_what_was_measured_is_used_for_its_own_background_and_cost_alone(
+    english: wm.Aligner, drawn: wm.Aligner
+) -> None:
+    background = shipped_background(english)
+    measured = shipped_chance(english.cost, background)
+    assert measured is not None
+    assert english.judge.scale_of(background).chance == measured
+    assert shipped_chance(Cost(Cosine(), Neighbours(0.4), Evidence()), background) is None
+    assert drawn.judge.background is not None
+    assert shipped_chance(english.cost, drawn.judge.background) is None
+    again = english.judge._chance(background)
+    for bits in (0.0, 5.0, 20.0):
+        expected, found = (np.log(chance.p_value(bits, 4, 6)) for chance in (measured, again))
+        assert found == pytest.approx(expected, rel=0.02, abs=0.02)
+    assert isinstance(again, Chance)
+
+
+class Counting(Drawn):
+    """Counts the texts that it encodes."""
+
+    name = "counting"
+
+    def __init__(self, dimensions: int = 8) -> None:
+        super().__init__(dimensions)
+        self.encoded = 0
+
+    def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
+        self.encoded += len(texts)
+        return super().encode(texts, spans)
+
+
+def test_another_encoders_background_is_encoded_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "whymatch"
+    encoder = Counting()
+    made = shipped_background(aligner_of_lines(encoder=encoder))
+    assert encoder.encoded == len(made.documents) + 1  # and one to know the model by
+    assert (made.name, made.encoder, made.general) == (NAME, "counting", True)
+    (file,) = cache_folder().iterdir()
+    encoder.encoded = 0
+    read = shipped_background(aligner_of_lines(encoder=encoder))
+    assert encoder.encoded == 1
+    assert (read.digest, read.documents) == (made.digest, made.documents)
+    np.testing.assert_array_equal(read.vectors, made.vectors)
+    shipped_background(aligner_of_lines(encoder=Counting(9)))  # the same name, and other vectors
+    shipped_background(wm.Aligner("sentence", encoder, "evidence"))
+    assert len([*cache_folder().iterdir()]) == 3
+    assert file.exists()
+
+
+def test_a_damaged_cache_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    encoder = Counting()
+    made = shipped_background(aligner_of_lines(encoder=encoder))
+    (file,) = cache_folder().iterdir()
+    content = file.read_bytes()
+    for damaged in (b"", content[:1000], content[:-500] + bytes(500)):
+        file.write_bytes(damaged)
+        assert shipped_background(aligner_of_lines(encoder=encoder)).digest == made.digest
+        assert Background.read(file).digest == made.digest
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "whymatch").write_text("a file where the folder should be")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert shipped_background(aligner_of_lines(encoder=Counting())).general
+
+
+def test_texts_so_long_that_a_sample_has_few_of_them_are_no_background() -> None:
+    aligner = aligner_of_lines(encoder=Drawn(2))
+    texts = [Document("x" * 900, tuple(Span(i, i + 1) for i in range(900)))]
+    texts = [Document(f"{number:03}" + "x" * 900, texts[0].spans) for number in range(MIN_BATCH_TEXTS)]
+    rows = np.random.default_rng(0).standard_normal((900, 2)).astype(np.float32)
+    scale = aligner.judge.scale([*zip(texts, texts, strict=True)], [(rows, rows)] * len(texts))
+    assert scale is not None
+    assert scale.background.name == NAME

@@ -1,0 +1,90 @@
+"""Documents that say the same are found by their evidence, and grouped."""
+
+from pathlib import Path
+
+import pytest
+
+import whymatch as wm
+from tests.search.encoding import WordSums, aligner, post, posts
+from whymatch.search.duplicates import duplicates
+from whymatch.search.index import Index
+
+
+def lines(number: int, *chosen: int) -> list[str]:
+    return [post(number, 6).split("\n")[line] for line in chosen]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    found = Index.create(tmp_path_factory.mktemp("duplicates") / "index", aligner())
+    chain = {
+        "chain-1": "\n".join(lines(500, 0, 1, 2) + lines(501, 0)),
+        "chain-2": "\n".join(lines(500, 0, 1, 2) + lines(502, 0, 1, 2)),
+        "chain-3": "\n".join(lines(502, 0, 1, 2) + lines(503, 0, 1, 2)),
+    }
+    found.add({**posts(80), "copy": post(3), "nearly": post(8) + "\nOne more", **chain})
+    found.compact()
+    return found
+
+
+def test_duplicates_are_grouped_with_the_pair_that_holds_the_group_together(index: Index) -> None:
+    groups = {tuple(group.texts): group for group in duplicates(index)}
+    assert set(groups) == {("copy", "post-3"), ("nearly", "post-8"), ("chain-1", "chain-2", "chain-3")}
+    chain = groups["chain-1", "chain-2", "chain-3"]
+    assert [(pair.left, pair.right) for pair in chain.pairs] == [("chain-1", "chain-2"), ("chain-2", "chain-3")]
+    assert chain.weakest == chain.pairs[1]
+    for group in groups.values():
+        assert group.texts == {id_: index[id_].text for id_ in group.texts}
+        for pair in group.pairs:
+            assert pair.e_value == pytest.approx(len(index) * pair.p_value)
+            assert pair.bits == pytest.approx(sum(link.bits or 0 for link in pair.alignment.links))
+    copies = groups["copy", "post-3"].weakest
+    assert (copies.probability, len(copies.alignment.links)) == (1.0, 4)
+
+
+def test_limits_are_those_of_every_pair_and_copies_are_always_found(index: Index) -> None:
+    pairs = {(p.left, p.right): p for group in duplicates(index, e_value=1.0) for p in group.pairs}
+    for limit in (1e-3, 1e-6, 1e-12, 1e-100):
+        kept = {(p.left, p.right) for group in duplicates(index, e_value=limit) for p in group.pairs}
+        assert kept == {ids for ids, pair in pairs.items() if pair.e_value <= limit} | {("copy", "post-3")}
+    for limit in (0.5, 0.9, 0.999, 1.0):
+        found = [p for group in duplicates(index, probability=limit) for p in group.pairs]
+        assert all(pair.probability >= limit for pair in found)
+        assert ("copy", "post-3") in {(pair.left, pair.right) for pair in found}
+
+
+def test_every_pair_of_a_corpus_is_compared_where_all_are_neighbours(index: Index) -> None:
+    entries = sorted(index.entries(index.ids()), key=lambda entry: entry.id)
+    judge = wm.Aligner("line", WordSums(), background=index)
+    numbers = [(i, j) for i in range(len(entries)) for j in range(i + 1, len(entries))]
+    every = judge.align_vectors(
+        [(entries[i].document, entries[j].document) for i, j in numbers],
+        [(entries[i].vectors, entries[j].vectors) for i, j in numbers],
+        links_only=True,
+    )
+    expected = {
+        (entries[i].id, entries[j].id): why.bits
+        for (i, j), why in zip(numbers, every, strict=True)
+        if why.p_value is not None and why.p_value * len(entries) <= 0.3
+    }
+    found = duplicates(index, e_value=0.3, neighbours=len(entries))
+    bits = {(pair.left, pair.right): pair.bits for group in found for pair in group.pairs}
+    assert bits == pytest.approx(expected, rel=1e-4)
+
+
+def test_progress_reaches_the_number_of_documents(index: Index) -> None:
+    done: list[int] = []
+    duplicates(index, progress=done.append)
+    assert done[-1] == len(index)
+
+
+def test_costs_without_evidence_are_judged_by_evidence_of_the_same_vectors(index: Index) -> None:
+    plain = Index.open(index.store.folder, wm.Aligner("line", WordSums(), "cosine"))
+    assert plain.scale is None
+    assert ["copy", "post-3"] in [[*group.texts] for group in duplicates(plain)]
+
+
+@pytest.mark.parametrize("limits", [{"e_value": 0.0}, {"probability": 1.5}, {"neighbours": 0}])
+def test_limits_out_of_range_are_refused(index: Index, limits: dict[str, float], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="Duplicates take"):
+        duplicates(index, **limits)  # type: ignore[arg-type]
