@@ -2,10 +2,10 @@
 
     WHYMATCH_DATA=… python -m benchmarks.duplicates --index FOLDER [--sites choosing] [--read F]
 
-2,000 posts of StackExchange are drawn by a seed so that they hold 400 known duplicate pairs. The limit was chosen on
-the sites of `choosing`; the numbers in docs/search.md are of the sites of `reporting`. Not every duplicate is labelled
-as one: `--read F` writes 100 finds without a label, drawn by the seed, for a person to judge. What one person said of
-them is in benchmarks/duplicates.tsv (left, right, and yes or no), from which the precision follows.
+2,000 posts of StackExchange are drawn by a seed so that they hold 400 known duplicate pairs. Not every duplicate is
+labelled as one: `--read F` writes 100 finds without a label, drawn by the seed, to be judged. What a language model
+said of those of the sites of `reporting`, from the first 300 characters and the last 60 of each text, is in
+benchmarks/duplicates.tsv (left, right, and yes or no), from which the precision follows.
 """
 
 import argparse
@@ -97,7 +97,7 @@ def row(finds: list[Duplicate], known: set[tuple[str, str]], limit: float) -> li
 
 
 def judgements() -> Mapping[tuple[str, str], bool]:
-    """Whether pairs without a label are duplicates, by a person who has read both texts."""
+    """Whether pairs without a label were judged to be duplicates."""
     lines = JUDGED.read_text(encoding="utf-8").splitlines() if JUDGED.exists() else []
     return {(left, right): verdict == "yes" for left, right, verdict in (line.split("\t") for line in lines)}
 

@@ -13,6 +13,8 @@ import pytest
 
 # One thread a process, of those that tests start too: threads that lose their cores to others spin while they wait.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# What is cached for users, such as backgrounds by other encoders, is kept out of the home of whoever runs the tests.
+os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parents[1] / ".pytest_cache" / "home")
 
 import torch
 

@@ -112,11 +112,11 @@ def _summary(report: "BuildReport", documents: int, folder: Path) -> str:
 
 
 def load_matcher(model: Path | None) -> "Aligner | Ranker":
-    """The ranker in a folder, or the untrained aligner of an index."""
+    """The ranker in a folder, or the default aligner."""
     if model is None:
-        from whymatch.search.index import untrained_aligner
+        from whymatch.matching.aligner import Aligner
 
-        return untrained_aligner()
+        return Aligner()
     from whymatch.matching.ranker import Ranker
 
     return Ranker.from_pretrained(model)

@@ -14,7 +14,7 @@ from whymatch.matching.alignment import Alignment
 from whymatch.matching.significance import Scale
 from whymatch.matching.solving import Solved
 from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, pooled
-from whymatch.search.index import SEARCH_COST, Index
+from whymatch.search.index import Index
 from whymatch.text.encoders import all_or_raise
 
 MAX_E_VALUE = 0.01
@@ -166,4 +166,4 @@ def _with_evidence(index: Index) -> Index:
     """The index, or the same one searched by evidence of the same vectors where its ranker has none."""
     if index.scale is not None:
         return index
-    return Index(index.store, Aligner(index.aligner.spans, index.aligner.encoder, SEARCH_COST))
+    return Index(index.store, Aligner(index.aligner.spans, index.aligner.encoder))

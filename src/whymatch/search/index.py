@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from whymatch.cost import Background, Cosine, Cost, Evidence, WholeText
+from whymatch.cost import Background
 from whymatch.cost.background import MIN_SPANS, MIN_TEXTS, sample
 from whymatch.matching.aligner import Aligner, Text
 from whymatch.matching.shipped import shipped_background
@@ -23,7 +23,6 @@ from whymatch.text.encoders import Vectors
 from whymatch.transport.constraints import Constraint
 
 CANDIDATES = 100  # in each of three ways
-SEARCH_COST = Cost(Cosine(), WholeText(0.5), Evidence())
 """What a pair of spans is worth in a search without a trained ranker: a sentence counts with what its text is about."""
 MIN_CHANGES_BEFORE_COMPACTION = 32
 _ROWS_PER_CHANGE = 256  # of a large table, before it is compacted: compaction writes them all again
@@ -34,7 +33,7 @@ class Index:
     """The documents of a folder, found by vectors and words together and ranked by their alignment with a text.
 
     An index is a view of one version: what other writers do is seen after `refresh`, what it does itself at once. It
-    splits and encodes with an aligner or a trained ranker; the default is `untrained_aligner`.
+    splits and encodes with an aligner or a trained ranker; the default is `Aligner()`.
 
     Evidence is measured against a background of its own documents, which is sampled anew as the index grows.
     """
@@ -57,7 +56,7 @@ class Index:
     @classmethod
     def create(cls, folder: str | Path, matcher: "AlignerOrRanker | None" = None) -> "Index":
         """A new index in a folder, or the one that is there already."""
-        matcher = matcher or untrained_aligner()
+        matcher = matcher or Aligner()
         identity = Identity.of(aligner_and_constraint(matcher)[0])
         return cls(Store.create(Path(folder), table_schema(identity.dimensions, identity.to_json())), matcher)
 
@@ -67,7 +66,7 @@ class Index:
     @cached_property
     def matcher(self) -> AlignerOrRanker:
         """The aligner or ranker, once its encoder is known to be that of the index."""
-        matcher = self._given_matcher or untrained_aligner()
+        matcher = self._given_matcher or Aligner()
         self.identity.check(Identity.of(aligner_and_constraint(matcher)[0]), self.store.folder)
         return matcher
 
@@ -341,11 +340,3 @@ def ranking_values(plans: Sequence[Solved], scale: Scale | None) -> list[float]:
         return [plan.score for plan in plans]
     bits = [plan.bits if plan.problem.constraint == SIGNIFICANT else plan.score for plan in plans]
     return scale.surprise(bits, [plan.tails for plan in plans if plan.tails]).tolist()
-
-
-def untrained_aligner() -> Aligner:
-    """MiniLM over sentences, as in `Aligner()`, but a sentence counts with what its text is about: that ranks better.
-
-    The vectors that are kept are the same. Links then depend on the text around them; with `Aligner()` they do not.
-    """
-    return Aligner(cost=SEARCH_COST)

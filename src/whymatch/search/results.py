@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from whymatch.matching.alignment import Alignment, Link
-from whymatch.show.words import in_words, number
+from whymatch.show.words import how_sure, in_words, number
 from whymatch.text.spans import Span
 
 
@@ -179,14 +179,13 @@ class SearchResults(Sequence[Hit]):
 def _gallery_example(hit: Hit, rank: int) -> Mapping[str, Any]:
     """A result as the gallery shows it."""
     values = hit.alignment.to_dict()
-    verdict = "" if hit.bits is None else f"{hit.alignment.verdict} "
     rule = {
         "name": ", ".join(facts_in_words(hit)),
-        "words": f"{verdict}{in_words(values)}. {hit.alignment.certificate}",
+        "words": f"{in_words(values)}.".capitalize() if hit.bits is None else hit.alignment.verdict,
         "links": [[*link.at, link.share] for link in hit.links],
     }
     sides = {side: {**values[side], "marked": []} for side in ("left", "right")}
-    return {"title": f"{rank}. {hit.id}", **sides, "chosen": 0, "rules": [rule]}
+    return {"title": f"{rank}. {hit.id}", **sides, "chosen": 0, "rules": [rule], "sure": how_sure(values)}
 
 
 def facts_in_words(hit: Hit) -> list[str]:

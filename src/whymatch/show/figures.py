@@ -78,13 +78,14 @@ def reliability_diagram(bins: Sequence[Sequence[float]], judged: Sequence[Sequen
         [share for *_, share in bins],
         color=COLOURS[0],
         marker="o",
+        clip_on=False,
         label="pairs held out",
     )
-    curve.set(xlim=(0, 1), ylim=(0, 1), ylabel="share that match", aspect="equal")
+    curve.set(xlim=(0, 1), ylim=(0, 1), ylabel="share that match")
     curve.legend(frameon=False, fontsize=9, loc="upper left")
     kinds = [[probability for probability, match in judged if match == kind] for kind in (1, 0)]
     edges = [tenth / 10 for tenth in range(11)]
-    counts.hist(kinds, bins=edges, color=COLOURS[:2], label=["match", "do not"])
+    counts.hist(kinds, bins=edges, color=COLOURS[:2], label=["match", "do not match"])
     counts.set(xlabel="probability", ylabel="pairs")
     counts.legend(frameon=False, fontsize=9)
     for axes in (curve, counts):

@@ -13,7 +13,8 @@ def page(groups: Sequence[Mapping[str, Any]], title: str, about: str) -> str:
 
     A group has a title, a sentence about it and examples; an example a title, `left` and `right` with text, spans and
     the numbers of spans that people `marked`, the rule that is `chosen` first, and rules: a name, what they say in
-    words, and links of left number, right number and weight.
+    words, and links of left number, right number and weight. Pairs of a term and a sentence under `sure` stand behind a
+    disclosure.
     """
     style = asset("picture.css") + asset("gallery.css")
     script = asset("curves.js") + asset("gallery.js") + started("showGallery")

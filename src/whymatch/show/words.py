@@ -69,15 +69,19 @@ def worth(picture: Mapping[str, Any]) -> list[float]:
     return [link["share"] if plain_costs else link["bits"] for link in picture["links"]]
 
 
-def how_sure(judgement: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a probability rests on, as pairs of a term and a sentence."""
-    background, p_value = judgement["background"], judgement["p_value"]
-    chance = f"p = {p_value:.2g}: the share of random pairs of texts of such sizes that have as much evidence."
-    hint = f". {OWN_BACKGROUND}" if background == SHIPPED_BACKGROUND else "."
+def how_sure(picture: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What an alignment's answer rests on, as pairs of a term and a sentence; the last is the certificate."""
+    certificate = ("Certificate", picture["certificate"]["in_words"])
+    judgement = picture["judgement"]
+    if judgement is None:
+        return [certificate]
+    chance = f"p = {judgement['p_value']:.2g}: the share of random pairs of texts of such sizes with as much evidence."
+    hint = f". {OWN_BACKGROUND}" if judgement["background"] == SHIPPED_BACKGROUND else "."
     return [
         ("Chance", chance),
-        ("Judged against", f"{background}{hint}"),
+        ("Judged against", f"{judgement['background']}{hint}"),
         ("Probability", f"calibrated on {judgement['calibrated_on']}."),
+        certificate,
     ]
 
 
@@ -97,6 +101,8 @@ def verdict(probability: float | None, reasons: int, coverage: tuple[float, floa
     'They match: 4 reasons cover 50% of the left and 60% of the right text.'
     >>> verdict(0.02, 0, (0.0, 0.0), same=False)
     'No sign of a match: the closest pair is what chance gives.'
+    >>> verdict(0.05, 2, (0.5, 0.6), same=False)
+    'No sign of a match: the 2 closest pairs are what chance gives.'
     >>> verdict(0.3, 1, (0.5, 0.5), same=False)
     'Probably no match: 1 reason covers 50% of both texts, but chance often gives as much.'
     """
@@ -104,9 +110,9 @@ def verdict(probability: float | None, reasons: int, coverage: tuple[float, floa
         return "They match: the two texts are the same."
     if probability is None:
         return f"Not judged, since costs are no evidence: {'1 link' if reasons == 1 else f'{reasons} links'}."
-    if not reasons:
-        if probability >= 1 / 2:
-            return "They may match, but no single pair of spans says so."
+    if not reasons and probability >= 1 / 2:
+        return "They may match, but no single pair of spans says so."
+    if not reasons or (reasons == 1 and probability < 1 - _LIKELY):
         return "No sign of a match: the closest pair is what chance gives."
     left, right = (f"{share:.0%}" for share in coverage)
     texts = f"{left} of both texts" if left == right else f"{left} of the left and {right} of the right text"
@@ -117,4 +123,4 @@ def verdict(probability: float | None, reasons: int, coverage: tuple[float, floa
         return f"They probably match: {because}."
     if probability >= 1 - _LIKELY:
         return f"Probably no match: {because}, but chance often gives as much."
-    return f"No sign of a match: {because}, which is what chance gives."
+    return f"No sign of a match: the {reasons} closest pairs are what chance gives."

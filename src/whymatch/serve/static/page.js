@@ -137,10 +137,10 @@
   };
 
   const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
-  const summary = ({ links, score, unmatched, probability, bits }) => {
+  const summary = ({ links, score, unmatched, bits }) => {
     const alone = unmatched.left.length + unmatched.right.length;
     const rest = alone ? `; ${count(alone, "span")} without a counterpart` : "";
-    const worth = bits === null ? `score ${three(score)}` : `${Math.round(100 * probability)}% likely to match, ${one(bits)} bits`;
+    const worth = bits === null ? `score ${three(score)}` : `${one(bits)} bits`;
     return links.length ? `${count(links.length, "link")}, ${worth}${rest}.` : "No link is significant. Ask for the k best pairs to see what comes nearest.";
   };
   const searched = ({ hits, candidates }) => hits.length ? `${count(hits.length, "document")} of ${candidates} that were aligned.` : "Nothing was found.";
