@@ -3,9 +3,9 @@
     WHYMATCH_DATA=… python -m benchmarks.duplicates --index FOLDER [--sites choosing] [--read F]
 
 2,000 posts of StackExchange are drawn by a seed so that they hold 400 known duplicate pairs. Not every duplicate is
-labelled as one: `--read F` writes 100 finds without a label, drawn by the seed, to be judged. What a language model
-said of those of the sites of `reporting`, from the first 300 characters and the last 60 of each text, is in
-benchmarks/duplicates.tsv (left, right, and yes or no), from which the precision follows.
+labelled as one: `--read F` writes 100 finds without a label, drawn by the seed, to be judged. The
+judgements of those of the sites of `reporting`, made by reading the first 300 characters and the last 60 of each text,
+are in benchmarks/duplicates.tsv (left, right, and yes or no), from which the precision follows.
 """
 
 import argparse
