@@ -1,6 +1,6 @@
 """The alignment of two texts: its links, its score, and what proves it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from operator import index
 from pathlib import Path
@@ -191,16 +191,21 @@ class Alignment:
     @property
     def coverage(self) -> tuple[float, float]:
         """The share of the characters of the left and of the right text's spans that stand in links."""
-        sides = (self.rationale("left"), self.left.spans), (self.rationale("right"), self.right.spans)
-        return tuple(_length(linked) / max(1, _length(spans)) for linked, spans in sides)  # type: ignore[return-value]
+        return self._covered_by(self.links)
 
     @property
     def verdict(self) -> str:
         """The answer in one sentence: do the texts match?"""
         from whymatch.show.words import verdict
 
-        reasons = sum(link.bits is None or link.bits > 0 for link in self.links)
-        return verdict(self.probability, reasons, self.coverage, same=self.left.text == self.right.text)
+        reasons = [link for link in self.links if link.bits is None or link.bits > 0]
+        same = self.left.text == self.right.text
+        return verdict(self.probability, len(reasons), self._covered_by(reasons), same=same)
+
+    def _covered_by(self, links: Sequence[Link]) -> tuple[float, float]:
+        """The share of the characters of the left and of the right text's spans that stand in these links."""
+        left, right = {link.left for link in links}, {link.right for link in links}
+        return _length(left) / max(1, _length(self.left.spans)), _length(right) / max(1, _length(self.right.spans))
 
     @property
     def zero(self) -> float:
@@ -408,7 +413,7 @@ class Alignment:
         return links_as_text(self.to_dict())
 
 
-def _length(spans: tuple[Span, ...]) -> int:
+def _length(spans: Iterable[Span]) -> int:
     """The characters of spans together."""
     return sum(end - start for start, end in spans)
 
