@@ -3,9 +3,10 @@
     WHYMATCH_DATA=… python -m benchmarks.evidence --vectors FOLDER [--queries 300] [--pairs 4000]
 
 Untrained MiniLM. Choices were made on six StackExchange sites; the numbers are of the other six, of AskUbuntu and of
-MultiNews. Two choices, the shrinkage of tails and the form of the calibration, were made with AskUbuntu in view too. The calibrations are fitted anew, on the six sites of choices alone. Every corpus is its own background, but
-for the rows of single pairs. Vectors are kept in FOLDER, so that a second run encodes nothing. MiniLM's model card
-lists duplicates of StackExchange among its training data.
+MultiNews. Two choices, the shrinkage of tails and the form of the calibration, were made with AskUbuntu in view too.
+The calibrations are fitted anew, on the six sites of choices alone. Every corpus is its own background, but for the
+rows of single pairs. Vectors are kept in FOLDER, so that a second run encodes nothing. MiniLM's model card lists
+duplicates of StackExchange among its training data.
 """
 
 import argparse
