@@ -88,12 +88,12 @@ def row(finds: list[Duplicate], known: set[tuple[str, str]], limit: float) -> li
     kept = [ids(pair) for pair in finds if pair.e_value <= limit]
     labelled = sum(pair in known for pair in kept)
     judged = [verdict for pair, verdict in judgements().items() if pair in {*kept}]
-    found = [f"{limit:g}", str(len(kept)), f"{labelled / len(known):.3f}", str(labelled)]
+    counts = [f"{limit:g}", str(len(kept)), f"{labelled / len(known):.3f}", str(labelled)]
     if not judged or limit > MAX_E_VALUE_READ:
-        return [*found, "", "", ""]
+        return [*counts, "", "", ""]
     right = sum(judged) / len(judged)
     precision = (labelled + right * (len(kept) - labelled)) / max(1, len(kept))
-    return [*found, str(len(judged)), str(sum(judged)), f"{precision:.3f}"]
+    return [*counts, str(len(judged)), str(sum(judged)), f"{precision:.3f}"]
 
 
 def judgements() -> Mapping[tuple[str, str], bool]:

@@ -27,6 +27,7 @@ from experiments.corpora import CHOICES, NUMBERS, Corpus, Encoding, askubuntu, m
 from experiments.evidence import Measured, NumberPairs, random_pairs
 from whymatch.cost import Cosine, Cost, Evidence, WholeText
 from whymatch.datasets.ranking import bm25_scorer, tokens
+from whymatch.evaluation.calibration import brier_score, calibration_error
 from whymatch.evaluation.intervals import Interval, bootstrap
 from whymatch.evaluation.ranking import average_precision
 from whymatch.matching.shipped import shipped_background
@@ -183,9 +184,9 @@ def calibration(aligner: wm.Aligner, corpora: Sequence[Corpus], tests: Sequence[
         ours = fitted.probability(Measured(corpus, aligner).surprise(pairs))
         cosine = 1 / (1 + np.exp(-(offset + slope * _cosines(corpus, pairs))))
         for name, probability in (("evidence", ours), ("cosine of one vector", cosine)):
-            brier = float(np.mean((probability - matches) ** 2))
-            ece = _with_interval(bootstrap(np.stack([probability, matches], axis=1), _ece), "{:.3f}")
-            rows.append([corpus.name, name, f"{len(pairs):,}", ece, f"{brier:.4f}"])
+            judged = np.stack([probability, matches], axis=1)
+            ece = _with_interval(bootstrap(judged, calibration_error), "{:.3f}")
+            rows.append([corpus.name, name, f"{len(pairs):,}", ece, f"{brier_score(judged):.4f}"])
     print("Calibrated on StackExchange (six sites), measured on AskUbuntu, whose pairs are half duplicates\n")
     print(table(["pairs of", "score", "number", "ECE, 10 bins", "Brier"], rows), "\n", flush=True)
 
@@ -270,14 +271,6 @@ def _with_interval(interval: Interval, form: str) -> str:
 def _ratio(values: np.ndarray) -> float:
     """The ratio of the means of two columns."""
     return float(values[:, 0].mean() / values[:, 1].mean())
-
-
-def _ece(values: np.ndarray) -> float:
-    """The expected calibration error, in ten bins of equal width, of rows of a probability and a label."""
-    probability, matches = values.T
-    bins = np.minimum((probability * 10).astype(int), 9)
-    gaps = np.bincount(bins, probability - matches, minlength=10)
-    return float(np.abs(gaps).sum() / len(values))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from whymatch.matching.alignment import Alignment, Link
-from whymatch.show.words import how_sure, in_words, number
+from whymatch.show.words import how_sure, in_words, number, percent
 from whymatch.text.spans import Span
 
 
@@ -194,17 +194,6 @@ def facts_in_words(hit: Hit) -> list[str]:
     if hit.bits is None or hit.e_value is None:
         return [*chance, f"score {number(hit.score)}"]
     return [*chance, f"e-value {short(hit.e_value)}", f"{hit.bits:.1f} bits"]
-
-
-def percent(probability: float) -> str:
-    """A probability in whole percent, which says neither 0 nor 100 where it is neither.
-
-    >>> percent(0.123), percent(0.9999), percent(0.0001), percent(1.0)
-    ('12%', '>99%', '<1%', '100%')
-    """
-    if 0 < probability < 0.005:
-        return "<1%"
-    return ">99%" if 0.995 <= probability < 1 else f"{probability:.0%}"
 
 
 def short(value: float) -> str:
