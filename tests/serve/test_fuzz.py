@@ -50,7 +50,7 @@ FIELDS = [
 def test_no_request_makes_the_server_fail(served: Served, path: str, mode: GenerationMode) -> None:
     for spans in ("line", "paragraph", "text"):  # until their backgrounds are encoded, requests are told to come again
         asked = {"left": "A text.", "right": "Another text.", "spans": spans}
-        until(lambda asked=asked: served.post("/align", asked).status_code != 503)  # type: ignore[misc]
+        until(lambda asked=asked: served.post("/align", asked).status_code != 503)
     schema = schemathesis.openapi.from_url(f"{served.url}/openapi.json", timeout=None)
     operation: Any = next(iter(schema.include(path=path).get_all_operations())).ok()  # type: ignore[union-attr]
 
