@@ -5,12 +5,12 @@
 Vectors of the data are kept in FOLDER, so that a second run encodes nothing. Written are, in
 src/whymatch/matching/general/: minilm.safetensors (the vectors of texts.txt in 8 bits) and measured.json.
 
-Both calibrations are fitted on StackExchange's duplicates. For that of corpora they are half of the weight, a quarter
-are random pairs, and a quarter pairs of one site that are no duplicates. Each site by itself and all sites together
-are a corpus with a background of its own, once with whole posts and once with titles alone: a user's corpus may be
-narrow or wide, and its texts short or long. For single pairs the background is the one that ships, which knows little
-of the subject that both texts are about: all pairs that are no duplicates are of one site, and they have four times the
-weight of the duplicates.
+Both calibrations are fitted on StackExchange's duplicates, and on pairs of one site that are none: half of them drawn
+at random, half listed by the data set. Each site is a corpus of its own, once with whole posts and once with titles
+alone, since a user's corpus is mostly about one subject, and its texts are short or long. For the calibration of
+corpora, each site is its own background and duplicates have half of the weight. For that of single pairs the background
+is the one that ships, which knows little of the subject that both texts are about: duplicates have 40% of the weight,
+so that it is more careful, and the sizes of the texts count.
 """
 
 import argparse
@@ -78,39 +78,40 @@ def fit(
     aligner: wm.Aligner, corpora: Sequence[Corpus], sites: Sequence[str], general: Background
 ) -> dict[str, Calibration]:
     """The calibrations of corpora with a background of their own, and of single pairs."""
-    narrow = [corpus.of([site]) for corpus in corpora for site in sites]
-    own = [
-        Measured(part, aligner)
-        for part in narrow
-        if len(part.matches) >= _MIN_MATCHES and sum(map(len, part.documents)) >= _MIN_SITE_SPANS
-    ]
-    own += [Measured(corpus.of(sites), aligner) for corpus in corpora]
-    single = [Measured(corpus.of(sites), aligner, general) for corpus in corpora]
-    words = f"{len(sites)} StackExchange sites: duplicates, and as many pairs that are none"
-    careful = f"{len(sites)} StackExchange sites: duplicates, and four times as many pairs of one site that are none"
+    by_site = (corpus.of([site]) for corpus in corpora for site in sites)
+    parts = [part for part in by_site if len(part.matches) >= _MIN_MATCHES and _spans(part) >= _MIN_SITE_SPANS]
+    words = f"posts and titles of {len(sites)} StackExchange sites: duplicates, and"
     return {
-        "corpus": fit_one(own, f"{words}, in posts and titles"),
-        "general": fit_one(single, careful, share=0.2, random_share=0.0),
+        "corpus": fit_one([Measured(part, aligner) for part in parts], f"{words} as many pairs of a site that are none"),
+        "general": fit_one(
+            [Measured(part, aligner, general) for part in parts],
+            f"{words} one and a half times as many pairs of a site that are none",
+            share=0.4,
+            by_size=True,
+        ),
     }
 
 
-def fit_one(parts: Sequence[Measured], fitted_on: str, *, share: float = 0.5, random_share: float = 0.5) -> Calibration:
-    """A calibration in which each part counts by its matches, and these count as a `share` of all.
+def _spans(corpus: Corpus) -> int:
+    return sum(map(len, corpus.documents))
 
-    Of the pairs that do not match, `random_share` are random ones, and the others pairs of one site.
-    """
-    p_values, labels, weights = list[np.ndarray](), list[np.ndarray](), list[np.ndarray]()
+
+def fit_one(
+    parts: Sequence[Measured], fitted_on: str, *, share: float = 0.5, by_size: bool = False
+) -> Calibration:
+    """A calibration in which each part counts by its matches, and these count as a `share` of all."""
+    p_values, labels, weights, sizes = (list[np.ndarray]() for _ in range(4))
     for part in parts:
         corpus = part.corpus
         kinds = [corpus.matches, random_pairs(corpus, _RANDOM_PAIRS, seed=1), corpus.others]
-        shares = [1.0, random_share, 1 - random_share]
-        for pairs, weight, match in zip(kinds, shares, (True, False, False), strict=True):
-            if pairs and weight:
+        for pairs, weight, match in zip(kinds, (1.0, 0.5, 0.5), (True, False, False), strict=True):
+            if pairs:
                 p_values.append(np.exp2(-part.surprise(pairs)))
+                sizes.append(part.counted(pairs))
                 labels.append(np.full(len(pairs), match))
                 weights.append(np.full(len(pairs), weight * len(corpus.matches) / len(pairs)))
     values, matches, counts = map(np.concatenate, (p_values, labels, weights))
-    return Calibration.fit(values, matches, fitted_on, counts, share)
+    return Calibration.fit(values, matches, fitted_on, counts, share, np.concatenate(sizes) if by_size else None)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from whymatch.cost import Background
 from whymatch.cost.background import sample
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.comparing import compare
-from whymatch.matching.significance import Scale
+from whymatch.matching.significance import Scale, counted_sizes
 from whymatch.matching.solving import significant_bits
 from whymatch.transport.batch import pad
 
@@ -59,9 +59,11 @@ class Measured:
 
     def surprise(self, pairs: NumberPairs) -> np.ndarray:
         """−log2 of the p-values of pairs of texts."""
-        return self.scale.surprise(
-            self.bits(pairs).tolist(), [(self.tails[left], self.tails[right]) for left, right in pairs]
-        )
+        return self.scale.chance.surprise(self.bits(pairs), self.counted(pairs))
+
+    def counted(self, pairs: NumberPairs) -> np.ndarray:
+        """(pairs, 2): how many spans of both texts carry evidence."""
+        return counted_sizes(self.scale.cost, [(self.tails[left], self.tails[right]) for left, right in pairs])
 
 
 def random_pairs(corpus: Corpus, number: int, seed: int) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import whymatch as wm
 from whymatch.cost import Base, Calibrated, Cosine, Cost, Dot, Evidence, Order, WholeText
-from whymatch.matching.aligner import THRESHOLDS
+from whymatch.matching.aligner import THRESHOLDS, word_aligner
 from whymatch.text.document import joined
 
 NAMES = [f"piece {number}" for number in range(40)]
@@ -286,11 +286,12 @@ def test_neighbours_do_not_change_links(aligner: wm.Aligner) -> None:
     assert alone.score == pytest.approx(among.score, rel=1e-5)
 
 
-def test_evidence_needs_no_threshold_and_words_have_one_of_their_own(aligner: wm.Aligner) -> None:
+def test_evidence_needs_no_threshold_and_words_inside_links_have_one_of_their_own(aligner: wm.Aligner) -> None:
     assert aligner.cost == Cost(Cosine(), Evidence())
     assert aligner.resolve(None) == wm.UpTo(1, below=0)
     assert wm.Aligner(below=-3).resolve(wm.UpTo(2)) == wm.UpTo(2, below=-3)
-    words = wm.Aligner("word")
+    assert (wm.Aligner("word").cost, wm.Aligner("word").below) == (aligner.cost, 0)
+    words = word_aligner()
     assert words.below == THRESHOLDS[words.encoder.name, words.cost]
     assert wm.Aligner(cost="cosine").below is None
 
@@ -353,11 +354,7 @@ def test_an_encoder_that_loses_a_row_is_told() -> None:
 
 
 def test_parts_can_be_named(minilm: Path) -> None:
-    assert (
-        wm.Aligner("word").cost
-        == wm.Aligner("word", cost="calibrated").cost
-        == Cost(Cosine(), Calibrated(), Order(0.4))
-    )
+    assert wm.Aligner("word", cost="calibrated").cost == Cost(Cosine(), Calibrated(), Order(0.4))
     assert wm.Aligner(cost="dot").cost == Cost(Dot())
     assert wm.Aligner(encode=str(minilm)).encoder.name == minilm.name
     with pytest.raises(ValueError, match="got 'nearness'"):

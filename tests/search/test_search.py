@@ -37,7 +37,7 @@ def test_with_every_document_a_candidate_search_is_exhaustive_alignment(
     sides = [why.judgement.tails for why in every if why.judgement]
     tails = [(np.array(left), np.array(right)) for left, right in sides]
     values = [why.score if constraint else why.bits or 0.0 for why in every]
-    surprise = index.scale.surprise(values, tails)
+    surprise, _ = index.scale.judge(values, tails)
     found = index.search(QUERY, 60, constraint, candidates=60)
     assert [hit.ranked_by for hit in found] == pytest.approx(sorted(surprise, reverse=True), abs=0.02)
     best = every[int(np.argmax(surprise))]

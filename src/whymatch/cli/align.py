@@ -57,7 +57,7 @@ def add_aligner_options(parser: argparse.ArgumentParser) -> None:
     models = "a model's folder or name, or word vectors (default: MiniLM)"
     parser.add_argument("--encoder", metavar="MODEL", help=models)
     parser.add_argument("--layer", type=int, help="with --spans word: the layer of the model (default: the middle)")
-    costs = "evidence (default), cosine, calibrated (default for words), dot, euclidean"
+    costs = "evidence (default), cosine, calibrated (for words of texts that are known to match), dot, euclidean"
     parser.add_argument("--cost", metavar="NAME", help=costs)
     background = "texts that evidence is judged against: a corpus as for whymatch index, or the folder of an index"
     parser.add_argument("--background", type=Path, metavar="FOLDER", help=background)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 from typing import Any, ClassVar
 
@@ -184,7 +185,7 @@ class Cost:
         """Its evidence term, if it has one: costs are then minus bits."""
         return next((term for term in self.terms if isinstance(term, Evidence)), None)
 
-    @property
+    @cached_property
     def before_evidence(self) -> "Cost | None":
         """The cost that evidence is made of: of the terms before it and of all that mix vectors; None without it."""
         place = next((place for place, term in enumerate(self.terms) if isinstance(term, Evidence)), None)

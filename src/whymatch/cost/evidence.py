@@ -1,14 +1,20 @@
 """Evidence as a cost term: how surprising the closeness of two spans is, in bits."""
 
+import hashlib
+import json
 from dataclasses import dataclass, field, replace
 from math import inf, log2
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
 
+from whymatch import __version__
 from whymatch.cost.background import TAIL_SHARE, Background
 from whymatch.cost.term import Array, PaddedPairs, Term
+
+if TYPE_CHECKING:
+    from whymatch.cost.cost import Cost
 
 _TEMPLATE_BITS = 1 - log2(TAIL_SHARE)  # a copy of a span whose tail is full of copies is worth a bit less
 
@@ -83,6 +89,19 @@ def counted_spans(left: np.ndarray, right: np.ndarray, least: float) -> tuple[np
 def _log_trials(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """(batch): log2 of the number of pairs of left (batch, n) and right spans (batch, m) that count, or 0."""
     return np.log2(np.maximum(left.sum(axis=1), 1) * np.maximum(right.sum(axis=1), 1))
+
+
+def measure_key(background: Background, cost: "Cost") -> str:
+    """16 characters that stand for a background, and the cost and version of whymatch that tails are measured with."""
+    before = cost.before_evidence or cost
+    facts: list[object] = [__version__, background.digest, *cost_facts(before)]
+    return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def cost_facts(cost: "Cost") -> list[object]:
+    """Plain values that differ between costs that may differ; weights of networks are not among them."""
+    counts = cost.word_counts
+    return [cost.to_list(), *([] if counts is None else [counts.texts, sorted(counts.counts.items())])]
 
 
 def _plain(vectors: Any) -> np.ndarray:

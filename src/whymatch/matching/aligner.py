@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from math import inf
 from pathlib import Path
@@ -13,9 +12,9 @@ import numpy as np
 from whymatch.batching import Size, size_sorted
 from whymatch.cost import Background, Calibrated, Cosine, Cost, Evidence, Order, named_cost
 from whymatch.interruption import interruption_point
-from whymatch.matching.alignment import Alignment, Certificate, Link, Step
+from whymatch.matching.alignment import Alignment, Certificate, Judgement, Link, Step
 from whymatch.matching.comparing import compare
-from whymatch.matching.judging import HasBackground, Judge, judgement
+from whymatch.matching.judging import HasBackground, Judge, judgements
 from whymatch.matching.significance import Calibration, Scale
 from whymatch.matching.solving import (
     NO_PROOF,
@@ -36,7 +35,7 @@ from whymatch.transport.constraints import Constraint, UpTo, check_constraint
 Text: TypeAlias = str | Sequence[str] | Document
 
 PLAIN_COST = Cost(Cosine())
-SENTENCE_COST = Cost(Cosine(), Evidence())
+EVIDENCE = Cost(Cosine(), Evidence())
 WORD_COST = Cost(Cosine(), Calibrated(), Order(0.4))
 MAX_PAIRS_PER_BATCH = 2**22  # pairs of spans, padding included
 # Costs below which words are taken to match where nobody gives a threshold: benchmarks/word_alignment.py.
@@ -46,9 +45,10 @@ THRESHOLDS = {(f"{MINILM}, layer 3", WORD_COST): 0.84}
 class Aligner:
     """Aligns texts. Parts are given by name or built: how texts are cut, what encodes, what a pair of spans costs.
 
-    Sentences are encoded alone by MiniLM. What a pair of them is worth is its evidence, in bits: how surprising their
-    cosine is against a background. Words are encoded in context, by a middle layer of MiniLM, and compared by
-    calibrated cosine with a preference for the order of the texts.
+    Sentences are encoded alone by MiniLM, words in context by a middle layer of it. What a pair of spans is worth is its
+    evidence, in bits: how surprising their cosine is against a background. Words of texts that are known to match, such
+    as two sentences of a link, are aligned by `cost="calibrated"`: calibrated cosine with a preference for the order of
+    the texts, which links frequent words too.
 
     Args:
         spans: sentence, word, paragraph, line, text, punkt, or a function of a text that gives its spans.
@@ -76,11 +76,11 @@ class Aligner:
         of_words = self.splitter is words
         self.separator = " " if of_words else "\n"  # between the pieces of a text that comes split
         self.encoder = encoder_for(spans, encode) if encode is None or isinstance(encode, str) else encode
-        if of_words and cost in (None, "calibrated"):
+        if of_words and cost == "calibrated":
             cost = WORD_COST
         if cost is None and background is None and (isinstance(self.encoder, Precomputed) or reads_pairs(self.encoder)):
             cost = PLAIN_COST  # there are no vectors of other texts that could be a background
-        self.cost = named_cost(cost) if isinstance(cost, str) else cost or SENTENCE_COST
+        self.cost = named_cost(cost) if isinstance(cost, str) else cost or EVIDENCE
         known = 0.0 if self.cost.evidence else THRESHOLDS.get((self.encoder.name, self.cost))
         self.below = known if below is None else below
         self.judge = Judge(self.cost, self.encoder, self, background)
@@ -288,29 +288,33 @@ class Aligner:
             for batch in size_sorted(numbers, sizes, MAX_PAIRS_PER_BATCH):
                 plans = [solved[number] for number in batch]
                 proofs = [NO_PROOF] * len(batch) if links_only else prove_batch(plans, self.cost.neutral)
-                for number, plan, proof in zip(batch, plans, proofs, strict=True):
+                judged = self._judged(plans, scale)
+                for number, plan, proof, judgement in zip(batch, plans, proofs, judged, strict=True):
                     interruption_point()
-                    alignments[number] = self._alignment(plan, *proof, scale)
+                    alignments[number] = self._alignment(plan, *proof, judgement)
         return [alignments[number] for number in range(len(solved))]
 
+    def _judged(self, plans: Sequence[Solved], scale: Scale | None) -> Sequence[Judgement | None]:
+        """What the evidence of each plan means; None where costs are no evidence."""
+        tails = [plan.tails for plan in plans if plan.tails is not None]
+        if scale is None or len(tails) < len(plans):
+            return [None] * len(plans)
+        return judgements([plan.problem.texts for plan in plans], [plan.bits for plan in plans], tails, scale)
+
     def _alignment(
-        self, solved: Solved, gap_to_next: float | None, steps: tuple[Step, ...], scale: Scale | None
+        self, solved: Solved, gap_to_next: float | None, steps: tuple[Step, ...], judgement: Judgement | None
     ) -> Alignment:
         problem = solved.problem
         left, right = problem.texts
         zero = problem.constraint.zero(self.cost.neutral)
         unit = 1.0 if solved.tails is None or not solved.cost.size else link_mass(problem.constraint, solved.cost.shape)
+        evidence = solved.tails is not None
         links = [
-            make_link(left, right, i, j, float(solved.cost[i, j]), float(solved.plan[i, j]), zero, unit)
+            make_link(left, right, i, j, float(solved.cost[i, j]), float(solved.plan[i, j]), zero, unit, evidence)
             for i, j in np.argwhere(solved.plan != 0).tolist()
         ]
-        if solved.tails is not None:
-            links = [replace(link, bits=-link.cost) for link in links]
         if not (len(left) and len(right)):
             gap_to_next = inf  # there is nothing to align, and so no other alignment
-        judged = None
-        if scale is not None and solved.tails is not None:
-            judged = judgement(left, right, solved.bits, solved.tails, scale)
         return Alignment(
             left,
             right,
@@ -324,7 +328,7 @@ class Aligner:
             zooms=self.zooms,
             certificate=Certificate(len(links), solved.gap, gap_to_next, problem.clipped),
             path=steps,
-            judgement=judged,
+            judgement=judgement,
         )
 
     def resolve(self, constraint: Constraint | None) -> Constraint:
@@ -367,12 +371,23 @@ def _put(outcomes: Sequence[Any], changed: Mapping[int, Any]) -> list[Any]:
 
 
 def make_link(
-    left: Document, right: Document, i: int, j: int, cost: float, mass: float, zero: float, unit: float = 1.0
+    left: Document,
+    right: Document,
+    i: int,
+    j: int,
+    cost: float,
+    mass: float,
+    zero: float,
+    unit: float = 1.0,
+    evidence: bool = False,
 ) -> Link:
-    """The link of span i of the left text with span j of the right; `unit` is the mass that counts as one."""
+    """The link of span i of the left text with span j of the right.
+
+    `unit` is the mass that counts as one, and `evidence` says that costs are minus bits.
+    """
     a, b = left.spans[i], right.spans[j]
     texts = left.text[a.start : a.end], right.text[b.start : b.end]
-    return Link(a, b, (i, j), texts, cost, mass, mass / unit * (zero - cost))
+    return Link(a, b, (i, j), texts, cost, mass, mass / unit * (zero - cost), -cost if evidence else None)
 
 
 def encoder_for(
@@ -398,13 +413,23 @@ def encoder_for(
 
 
 @cache
-def default_aligner(spans: str) -> Aligner:
-    """`Aligner(spans)`, made once: "word" zooms into sentences, both verify what they made."""
-    return Aligner(spans)
+def default_aligner(spans: str, cost: str = "evidence") -> Aligner:
+    """`Aligner(spans, cost=cost)`, made once."""
+    return Aligner(spans, cost=cost)
+
+
+def word_aligner() -> Aligner:
+    """What aligns the words inside a link."""
+    return default_aligner("word", "calibrated")
 
 
 def default_maker(encoder: str, cost: str) -> Aligner | None:
     """The default aligner with an encoder and a cost of these names, if there is one."""
-    defaults = {(MINILM, SENTENCE_COST.name): "sentence", (f"{MINILM}, layer 3", WORD_COST.name): "word"}
-    spans = defaults.get((encoder, cost))
-    return None if spans is None else default_aligner(spans)
+    words = f"{MINILM}, layer 3"
+    defaults = {
+        (MINILM, EVIDENCE.name): ("sentence", "evidence"),
+        (words, EVIDENCE.name): ("word", "evidence"),
+        (words, WORD_COST.name): ("word", "calibrated"),
+    }
+    parts = defaults.get((encoder, cost))
+    return None if parts is None else default_aligner(*parts)

@@ -253,7 +253,7 @@ class Alignment:
 
     def zoom(self, link: Link | int, aligner: "Aligner | None" = None) -> "Alignment":
         """The words inside one link: an alignment of its two spans by an aligner of words, the default one if none."""
-        from whymatch.matching.aligner import default_aligner
+        from whymatch.matching.aligner import word_aligner
 
         if not isinstance(link, Link | int):
             raise TypeError(f"zoom takes a link, or its place in links, got {type(link).__name__}.")
@@ -261,7 +261,7 @@ class Alignment:
             if not -len(self.links) <= link < len(self.links):
                 raise ValueError(f"There is no link {link}: this alignment has {len(self.links)}, counted from 0.")
             link = self.links[link]
-        return (aligner or default_aligner("word")).align(*link.texts)
+        return (aligner or word_aligner()).align(*link.texts)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; `Alignment.from_dict` reads them."""
@@ -370,15 +370,15 @@ class Alignment:
 
     def picture(self, *, zoom: bool = True) -> dict[str, Any]:
         """What the page shows: `to_dict`, and the words inside the links where spans are larger than words."""
-        from whymatch.matching.aligner import default_aligner
+        from whymatch.matching.aligner import word_aligner
 
         values = self.to_dict()
         if zoom and self.zooms:
             left, right = self.left.pieces, self.right.pieces
             try:
-                word_aligner = default_aligner("word")
-                pairs = self._zoomed(word_aligner)
-                inside = word_aligner.outcomes([(left[i], right[j]) for i, j in pairs], links_only=True)
+                aligner = word_aligner()
+                pairs = self._zoomed(aligner)
+                inside = aligner.outcomes([(left[i], right[j]) for i, j in pairs], links_only=True)
             except ValueError:  # there is no model of words on this machine
                 return values
             values["words"] = [

@@ -1,9 +1,9 @@
 """Which background evidence is measured against, and what the evidence of two texts means."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -13,8 +13,16 @@ from whymatch.cost.background import MIN_TEXTS, SplitsAndEncodes, sample
 from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Judgement
 from whymatch.matching.comparing import compare
-from whymatch.matching.shipped import shipped_background, shipped_calibration, shipped_chance
-from whymatch.matching.significance import Calibration, Chance, Scale, counted_sizes, random_pairs, tails_against
+from whymatch.matching.shipped import cache_chance, shipped_background, shipped_calibration, shipped_chance
+from whymatch.matching.significance import (
+    Calibration,
+    Chance,
+    Scale,
+    counted_sizes,
+    p_values,
+    random_pairs,
+    tails_against,
+)
 from whymatch.matching.solving import significant_bits
 from whymatch.text.document import Document
 from whymatch.text.encoders import Encoder, Pair, Vectors, readable
@@ -24,6 +32,7 @@ MIN_BATCH_TEXTS = 200
 """Distinct texts that are aligned together, from which on they are their own background (docs/evidence.md)."""
 MIN_BATCH_SPANS = 800
 _MAX_PAIRS_PER_BATCH = 2**20  # pairs of spans of random pairs of texts, padding included
+_PlainTails: TypeAlias = tuple[tuple[float, float], ...]
 
 
 class HasBackground(Protocol):
@@ -86,7 +95,12 @@ class Judge:
         `chance` is what they have, where the caller knows it.
         """
         if background.digest not in self._scales:
-            chance = chance or shipped_chance(self.cost, background) or self._chance(background)
+            if chance is None and background.general:
+                chance = shipped_chance(self.cost, background)
+            if chance is None:
+                chance = self._chance(background)
+                if background.general:
+                    cache_chance(self.cost, background, chance)
             self._scales.clear()  # one is in use at a time
             self._scales[background.digest] = Scale(
                 self.cost.against(background), background, chance, shipped_calibration(general=background.general)
@@ -133,17 +147,49 @@ class Judge:
         return Chance.fit(bits, counted)
 
 
-def judgement(left: Document, right: Document, bits: float, tails: Vectors, scale: Scale) -> Judgement:
-    """What the evidence of two texts means; texts that are equal match, whatever their evidence."""
-    p_value, probability = scale.judge(bits, tails)
-    notes = list[str]()
-    for side, numbers in zip(("left", "right"), tails, strict=True):
-        if unread := int((numbers[:, 1] == 0).sum()):
-            spans, have = ("1 span", "has") if unread == 1 else (f"{unread} spans", "have")
-            encoder = scale.background.encoder
-            notes.append(f"{spans} of the {side} text cannot be read by {encoder}, and {have} no evidence.")
-    if left.text == right.text:
-        probability = 1.0
-    by_span = tuple(tuple((a, b) for a, b in side.tolist()) for side in tails)
-    fitted_on = scale.calibration.fitted_on
-    return Judgement(bits, p_value, probability, scale.background.name, fitted_on, tuple(notes), by_span)
+def judgements(
+    pairs: Sequence[Pair], bits: Sequence[float], tails: Sequence[Vectors], scale: Scale
+) -> list[Judgement]:
+    """What the evidence of each pair of texts means; texts that are equal match, whatever their evidence."""
+    if not pairs:
+        return []
+    surprise, probabilities = scale.judge(bits, tails)
+    plain = [(_plain(left), _plain(right)) for left, right in tails]
+    judged = zip(pairs, bits, plain, p_values(surprise).tolist(), probabilities.tolist(), strict=True)
+    fitted_on, background = scale.calibration.fitted_on, scale.background.name
+    return [
+        Judgement(
+            own_bits,
+            p_value,
+            1.0 if left.text == right.text else probability,
+            background,
+            fitted_on,
+            tuple(_notes((left, right), numbers, scale.background.encoder)),
+            numbers,
+        )
+        for (left, right), own_bits, numbers, p_value, probability in judged
+    ]
+
+
+def _plain(tails: np.ndarray) -> _PlainTails:
+    """The tails (spans, 2) of a text as plain values."""
+    return tuple((intercept, slope) for intercept, slope in tails.tolist())
+
+
+def _notes(pair: Pair, tails: tuple[_PlainTails, _PlainTails], encoder: str) -> Iterator[str]:
+    """What a reader has to know of two texts whose spans have these tails: which cannot be read, and why.
+
+    Of single punctuation marks, which are spans where texts are cut into words, nobody expects evidence.
+    """
+    for side, text, numbers in zip(("left", "right"), pair, tails, strict=True):
+        if all(slope for _, slope in numbers):
+            continue
+        unread = [piece for piece, (_, slope) in zip(text.pieces, numbers, strict=True) if not slope]
+        silent = [piece for piece in unread if not any(map(str.isalnum, piece))]
+        marks = [piece for piece in silent if len(piece) > 1 or len(silent) == len(text)]
+        if foreign := len(unread) - len(silent):
+            spans, have = ("1 span", "has") if foreign == 1 else (f"{foreign} spans", "have")
+            yield f"{spans} of the {side} text cannot be read by {encoder}, and {have} no evidence."
+        if marks:
+            spans, have = ("1 span", "has") if len(marks) == 1 else (f"{len(marks)} spans", "have")
+            yield f"{spans} of the {side} text {have} no letter or digit, and no evidence."

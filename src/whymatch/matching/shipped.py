@@ -3,7 +3,9 @@
 import hashlib
 import json
 import os
+import random
 import re
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,14 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from whymatch.cost import Background, Cost
-from whymatch.cost.background import SplitsAndEncodes
+from whymatch.cost.background import MAX_SPANS, SplitsAndEncodes
+from whymatch.cost.evidence import measure_key
+from whymatch.files import read_json, write_whole
 from whymatch.matching.significance import Calibration, Chance
 from whymatch.show.words import SHIPPED_BACKGROUND
 from whymatch.text.document import Document, document
 from whymatch.text.encoders.models import MINILM
-from whymatch.text.spans import sentences
+from whymatch.text.spans import Splitter, sentences
 
 FOLDER = Path(__file__).parent / "general"
 NAME = SHIPPED_BACKGROUND
@@ -42,11 +46,25 @@ def shipped_calibration(*, general: bool) -> Calibration:
 
 
 def shipped_chance(cost: Cost, background: Background) -> Chance | None:
-    """What random pairs of the shipped texts have, where that was measured: for the default aligner."""
+    """What random pairs of the shipped texts have, where that ships or is cached."""
     measured = _measured()
-    if background.digest != measured["digest"] or cost.to_list() != measured["cost"] or not measured["chance"]:
+    if background.digest == measured["digest"] and cost.to_list() == measured["cost"] and measured["chance"]:
+        return Chance.from_dict(measured["chance"])
+    try:
+        return Chance.from_dict(read_json(_chance_file(cost, background)))
+    except (KeyError, TypeError, ValueError):  # there is none, or a damaged one
         return None
-    return Chance.from_dict(measured["chance"])
+
+
+def cache_chance(cost: Cost, background: Background, chance: Chance) -> None:
+    """Keeps what random pairs of the shipped texts have for another encoder or cost than the default ones."""
+    with suppress(OSError):  # it is measured again next time
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        write_whole(_chance_file(cost, background), json.dumps(chance.to_dict()))
+
+
+def _chance_file(cost: Cost, background: Background) -> Path:
+    return cache_folder() / f"chance-{measure_key(background, cost)}.json"
 
 
 def shipped_background(aligner: SplitsAndEncodes) -> Background:
@@ -54,10 +72,9 @@ def shipped_background(aligner: SplitsAndEncodes) -> Background:
 
     Vectors of sentences by MiniLM ship too. Others are encoded once, and kept in the user's folder of caches.
     """
-    split = (document(text, aligner.splitter) for text in shipped_texts())  # whatever the aligner's limit of spans
-    documents = tuple(text for text in split if len(text))
     if aligner.encoder.name == MINILM and aligner.splitter is sentences:
-        return _of_minilm(documents)
+        return _of_minilm()
+    documents = _sampled(aligner.splitter)
     probe = aligner.encoder.encode([documents[0].text], [documents[0].spans])[0]
     key = hashlib.sha256(json.dumps([aligner.encoder.name, [text.spans for text in documents]]).encode())
     key.update(np.round(np.asarray(probe, np.float64), 3).tobytes())
@@ -69,17 +86,31 @@ def shipped_background(aligner: SplitsAndEncodes) -> Background:
     encoded = aligner.encoder.encode([text.text for text in documents], [text.spans for text in documents])
     vectors = np.concatenate(encoded).astype(np.float16).astype(np.float32)
     background = Background(NAME, aligner.encoder.name, documents, vectors, general=True)
-    try:
+    with suppress(OSError):  # it is encoded again next time
         file.parent.mkdir(parents=True, exist_ok=True)
         background.write(file)
-    except OSError:  # it is encoded again next time
-        pass
     return background
 
 
+def _sampled(splitter: Splitter) -> tuple[Document, ...]:
+    """Split texts, drawn at random, that have `MAX_SPANS` spans together, or all of them; empty ones are left out."""
+    order = [*shipped_texts()]
+    random.Random(0).shuffle(order)
+    documents, spans = list[Document](), 0
+    for text in order:
+        split = document(text, splitter)
+        spans += len(split)
+        if spans > MAX_SPANS:
+            break
+        if len(split):
+            documents.append(split)
+    return tuple(documents)
+
+
 @cache
-def _of_minilm(documents: tuple[Document, ...]) -> Background:
-    """The shipped vectors: whole numbers of 8 bits, and a scale for each span."""
+def _of_minilm() -> Background:
+    """All texts with the shipped vectors of their sentences: whole numbers of 8 bits, and a scale for each."""
+    documents = tuple(document(text, sentences) for text in shipped_texts())
     stored = load_file(FOLDER / "minilm.safetensors")
     vectors = stored["vectors"].astype(np.float32) * stored["scales"].astype(np.float32)[:, None]
     return Background(NAME, MINILM, documents, vectors, general=True)

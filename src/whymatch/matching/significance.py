@@ -60,14 +60,15 @@ class Chance:
 
     def p_value(self, bits: float, left: int, right: int) -> float:
         """The share of random pairs of texts with so many spans that have as much evidence."""
-        return float(_p_values(self.surprise(np.array([bits]), np.array([[left, right]])))[0])
+        return float(p_values(self.surprise(np.array([bits]), np.array([[left, right]])))[0])
 
     def surprise(self, bits: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """−log2 of the p-values (pairs) of pairs of texts with this evidence (pairs) and these sizes (pairs, 2)."""
-        inputs = _inputs(sizes)
-        exceeding = -np.logaddexp(0, -inputs @ np.array(self.exceeded))  # log of the chance
+        shorter, longer = _inputs(sizes)[:, 1:].T  # sums by hand: a matrix product rounds by the number of its rows
+        constant, of_shorter, of_longer = self.exceeded
+        exceeding = -np.logaddexp(0, -(constant + of_shorter * shorter + of_longer * longer))  # log of the chance
         over = bits - self.threshold
-        tail = -exceeding + np.maximum(over, 0) / np.exp(inputs[:, :2] @ np.array(self.excess))
+        tail = -exceeding + np.maximum(over, 0) / np.exp(self.excess[0] + self.excess[1] * shorter)
         body = 1 - (1 - np.exp(exceeding)) * np.exp2(np.minimum(over, 0) / _BITS_TO_HALVE)
         return np.where(over > 0, tail / np.log(2), -np.log2(body))
 
@@ -98,12 +99,16 @@ def random_pairs(texts: Sequence[Any], seed: int = 0) -> list[tuple[int, int]]:
 class Calibration:
     """From the p-value of two texts to the probability that they match: a logistic curve of √−log2 p.
 
-    `fitted_on` says by which labelled pairs. Half of them matched: where fewer pairs do, the probability is lower.
+    `fitted_on` says by which labelled pairs, and which share of them matched: where fewer pairs do, the probability is
+    lower. `by_size` is added for each doubling of the shorter text's spans. It is 0 where p-values hold for texts of
+    every size, as those of a corpus do, and not for the background that ships: long texts on one subject, of which it
+    has little, have many links.
     """
 
     slope: float
     offset: float
     fitted_on: str
+    by_size: float = 0.0
 
     @classmethod
     def fit(
@@ -113,10 +118,12 @@ class Calibration:
         fitted_on: str,
         weights: np.ndarray | None = None,
         share: float = 0.5,
+        sizes: np.ndarray | None = None,
     ) -> "Calibration":
         """Fits the curve to p-values of labelled pairs by maximum likelihood.
 
         `weights` (pairs) say how much each pair counts among its kind, and `share` how much all matches count together.
+        `by_size` is fitted where `sizes` (pairs, 2) are given: how many spans of both texts carry evidence.
 
         Raises:
             ValueError: if there are not both kinds of pairs, or those that match have no more evidence than others.
@@ -129,15 +136,20 @@ class Calibration:
             matches > 0, share / (weights * matches).sum(), (1 - share) / (weights * (1 - matches)).sum()
         )
         surprise = -np.log2(np.maximum(p_values, np.finfo(float).tiny))
-        inputs = np.stack([np.ones(len(surprise)), np.sqrt(np.maximum(surprise, 0))], axis=1)
-        offset, slope = logistic(inputs, matches, balanced * weights, ridge=1e-4)
+        inputs = [np.ones(len(surprise)), np.sqrt(np.maximum(surprise, 0))]
+        if sizes is not None:
+            inputs.append(_inputs(sizes)[:, 1])
+        offset, slope, *by_size = logistic(np.stack(inputs, axis=1), matches, balanced * weights, ridge=1e-4).tolist()
         if slope <= 0:
             raise ValueError("Pairs that match have no more evidence here than others: there is nothing to calibrate.")
-        return cls(float(slope), float(offset), fitted_on)
+        return cls(slope, offset, fitted_on, *by_size)
 
-    def probability(self, surprise: np.ndarray) -> np.ndarray:
-        """The chance (pairs) that texts with these −log2 p match."""
-        return 1 / (1 + np.exp(-(self.offset + self.slope * np.sqrt(np.maximum(surprise, 0)))))
+    def probability(self, surprise: np.ndarray, sizes: np.ndarray | None = None) -> np.ndarray:
+        """The chance (pairs) that texts with these −log2 p and sizes (pairs, 2) match; of single spans if None."""
+        logit = self.offset + self.slope * np.sqrt(np.maximum(surprise, 0))
+        if sizes is not None:
+            logit = logit + self.by_size * _inputs(sizes)[:, 1]
+        return 1 / (1 + np.exp(-logit))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -152,12 +164,14 @@ class Calibration:
         """
         try:
             slope, offset, fitted_on = float(values["slope"]), float(values["offset"]), str(values["fitted_on"])
+            by_size = float(values.get("by_size", 0.0))
         except (KeyError, TypeError, ValueError) as error:
             problem = f"{type(error).__name__}: {error}"
             raise ValueError(f"A calibration has slope, offset and fitted_on: {problem}") from None
-        if not (isfinite(slope) and isfinite(offset) and slope > 0):
-            raise ValueError(f"A calibration has a slope above 0 and a finite offset, got {slope:g} and {offset:g}.")
-        return cls(slope, offset, fitted_on)
+        if not (isfinite(slope) and isfinite(offset) and isfinite(by_size) and slope > 0):
+            numbers = f"{slope:g}, {offset:g} and {by_size:g}"
+            raise ValueError(f"A calibration has a slope above 0, a finite offset and a finite by_size, got {numbers}.")
+        return cls(slope, offset, fitted_on, by_size)
 
 
 def logistic(inputs: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None, *, ridge: float) -> np.ndarray:
@@ -181,7 +195,7 @@ def logistic(inputs: np.ndarray, targets: np.ndarray, weights: np.ndarray | None
     return fitted
 
 
-def _p_values(surprise: np.ndarray) -> np.ndarray:
+def p_values(surprise: np.ndarray) -> np.ndarray:
     """p-values from −log2 of them; none is 0."""
     return np.maximum(np.exp2(-surprise), np.finfo(float).tiny)
 
@@ -201,22 +215,31 @@ class Scale:
     chance: Chance
     calibration: Calibration
 
-    def surprise(self, bits: Sequence[float], tails: Sequence[Vectors]) -> np.ndarray:
-        """−log2 of the p-values (pairs) of pairs of texts with this evidence and these tails (n, 2) and (m, 2)."""
-        return self.chance.surprise(np.array(bits, float), counted_sizes(self.cost, tails))
+    def judge(self, bits: Sequence[float], tails: Sequence[Vectors]) -> tuple[np.ndarray, np.ndarray]:
+        """−log2 of the p-values (pairs), and the probabilities (pairs) of a match, of pairs of texts.
 
-    def judge(self, bits: float, tails: Vectors) -> tuple[float, float]:
-        """The p-value, and the probability that the texts match, of two texts with this evidence and these tails."""
-        surprise = self.surprise([bits], [tails])
-        return float(_p_values(surprise)[0]), float(self.calibration.probability(surprise)[0])
+        They have this evidence and these tails (n, 2) and (m, 2).
+        """
+        sizes = counted_sizes(self.cost, tails)
+        surprise = self.chance.surprise(np.array(bits, float), sizes)
+        return surprise, self.calibration.probability(surprise, sizes)
 
 
 def counted_sizes(cost: Cost, tails: Sequence[Vectors]) -> np.ndarray:
     """(pairs, 2): how many spans of both texts of each pair carry evidence under a cost, at least one."""
     before = cost.before_evidence
     least = -inf if before is None else before.least
-    counted = [counted_spans(left[None], right[None], least) for left, right in tails]
-    return np.array([[max(1, int(side.sum())) for side in sides] for sides in counted]).reshape(-1, 2)
+    padded = [_padded([both[side] for both in tails]) for side in (0, 1)]
+    counted = counted_spans(padded[0], padded[1], least)
+    return np.maximum(np.stack([side.sum(axis=1) for side in counted], axis=1), 1)
+
+
+def _padded(tails: Sequence[np.ndarray]) -> np.ndarray:
+    """(texts, spans, 2): the tails (spans, 2) of texts with zeros behind them, as if those spans could not be read."""
+    padded = np.zeros((len(tails), max(map(len, tails), default=0), 2))
+    for own, rows in zip(padded, tails, strict=True):
+        own[: len(rows)] = rows
+    return padded
 
 
 def tails_against(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import inf, prod
 from typing import TypeAlias
 
@@ -97,6 +98,7 @@ def solve_batch(
     return solved
 
 
+@lru_cache(maxsize=4096)
 def link_mass(constraint: Constraint, sizes: tuple[int, ...]) -> float:
     """The mass of a link, by which sums over plans become sums over links; of a whole one where links differ."""
     mass = constraint.mass(*sizes)

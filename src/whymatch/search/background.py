@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whymatch import __version__
 from whymatch.cost import Background, Cost
+from whymatch.cost.evidence import measure_key
 from whymatch.files import read_json, write_whole
 from whymatch.matching.significance import Chance
 
@@ -113,19 +113,6 @@ class KeptBackground:
         except OSError:
             return None
         return stat.st_ino, stat.st_mtime_ns, stat.st_size
-
-
-def measure_key(background: Background, cost: Cost) -> str:
-    """16 characters that stand for a background, and the cost and version of whymatch that tails are measured with."""
-    before = cost.before_evidence or cost
-    facts: list[object] = [__version__, background.digest, *cost_facts(before)]
-    return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=8).hexdigest()
-
-
-def cost_facts(cost: Cost) -> list[object]:
-    """Plain values that differ between costs that may differ; weights of networks are not among them."""
-    counts = cost.word_counts
-    return [cost.to_list(), *([] if counts is None else [counts.texts, sorted(counts.counts.items())])]
 
 
 def _seal(facts: dict[str, Any]) -> str:

@@ -120,8 +120,8 @@ def _kept(solved: Sequence[Solved], scale: Scale, least_surprise: float, probabi
     """The numbers of the plans of texts that are equal, or have so much surprise and so high a probability."""
     if not solved:
         return []
-    surprise = scale.surprise([plan.bits for plan in solved], [plan.tails for plan in solved if plan.tails])
-    close = (surprise >= least_surprise) & (scale.calibration.probability(surprise) >= probability)
+    surprise, probabilities = scale.judge([plan.bits for plan in solved], [plan.tails for plan in solved if plan.tails])
+    close = (surprise >= least_surprise) & (probabilities >= probability)
     return [
         number
         for number, plan in enumerate(solved)

@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from whymatch.cost import Background
 from whymatch.cost.background import MIN_SPANS, MIN_TEXTS, sample
+from whymatch.cost.evidence import measure_key
 from whymatch.matching.aligner import Aligner, Text
 from whymatch.matching.shipped import shipped_background
 from whymatch.matching.significance import Scale
 from whymatch.matching.solving import SIGNIFICANT, Solved
-from whymatch.search.background import KeptBackground, SampledRow, measure_key
+from whymatch.search.background import KeptBackground, SampledRow
 from whymatch.search.encoding import AlignerOrRanker, Identity, aligner_and_constraint, make_entries, split_text
 from whymatch.search.entries import ENTRY_COLUMNS, TAIL_COLUMNS, Entry, from_arrow, table_schema, to_arrow
 from whymatch.search.results import Hit, SearchResults
@@ -22,8 +23,8 @@ from whymatch.text.document import Document
 from whymatch.text.encoders import Vectors
 from whymatch.transport.constraints import Constraint
 
-CANDIDATES = 100  # in each of three ways
-"""What a pair of spans is worth in a search without a trained ranker: a sentence counts with what its text is about."""
+CANDIDATES = 100
+"""Documents that a search aligns, in each of three ways: near by their text, near by a span, and sharing words."""
 MIN_CHANGES_BEFORE_COMPACTION = 32
 _ROWS_PER_CHANGE = 256  # of a large table, before it is compacted: compaction writes them all again
 _DOCUMENTS_PER_MEASUREMENT = 2048  # whose tails are written in one transaction
@@ -339,4 +340,4 @@ def ranking_values(plans: Sequence[Solved], scale: Scale | None) -> list[float]:
     if scale is None or not plans:
         return [plan.score for plan in plans]
     bits = [plan.bits if plan.problem.constraint == SIGNIFICANT else plan.score for plan in plans]
-    return scale.surprise(bits, [plan.tails for plan in plans if plan.tails]).tolist()
+    return scale.judge(bits, [plan.tails for plan in plans if plan.tails])[0].tolist()
