@@ -22,17 +22,16 @@ _METADATA = "whymatch adapter"  # one entry, since safetensors writes several in
 
 @dataclass(frozen=True)
 class Adapter:
-    """How large an adapter is, and where it sits: the numbers of transformer layers from 1 on; all of them if None."""
+    """How large an adapter is, and on how many of the last transformer layers it sits; on all of them if None."""
 
     rank: int = 8
-    layers: tuple[int, ...] | None = None
+    last_layers: int | None = None
 
     def __post_init__(self) -> None:
         if self.rank < 1:
             raise ValueError(f"An adapter has a rank of 1 or more, got {self.rank}.")
-        numbers = self.layers
-        if numbers is not None and (not numbers or min(numbers) < 1 or len({*numbers}) < len(numbers)):
-            raise ValueError(f"An adapter's layers are different numbers from 1 on, got {[*numbers]}.")
+        if self.last_layers is not None and self.last_layers < 1:
+            raise ValueError(f"An adapter sits on 1 or more layers, got {self.last_layers}.")
 
 
 @dataclass(frozen=True)
@@ -89,19 +88,19 @@ class LowRank(nn.Linear):
 
 
 def attach(model: nn.Module, adapter: Adapter) -> None:
-    """Freezes a model of transformers, and gives an adapter to every linear layer of its chosen transformer layers.
+    """Freezes a model of transformers, and gives an adapter to every linear layer of its last transformer layers.
 
     Raises:
         ValueError: if the model has no such layers, or the adapter is too large for them.
     """
     layers = _transformer_layers(model)
-    chosen = range(1, len(layers) + 1) if adapter.layers is None else adapter.layers
-    if max(chosen) > len(layers):
-        raise ValueError(f"An adapter's layers are from 1 to {len(layers)} for this model, got {[*chosen]}.")
+    count = len(layers) if adapter.last_layers is None else adapter.last_layers
+    if count > len(layers):
+        raise ValueError(f"An adapter sits on up to {len(layers)} layers of this model, got {count}.")
     places = [
         (parent, name, part)
-        for number in chosen
-        for parent in layers[number - 1].modules()
+        for layer in layers[len(layers) - count :]
+        for parent in layer.modules()
         for name, part in parent.named_children()
         if isinstance(part, nn.Linear)
     ]
@@ -164,11 +163,10 @@ def read_adapter(file: Path) -> tuple[Adapter, Base, dict[str, Tensor]]:
         with safe_open(file, "pt") as opened:
             described = json.loads((opened.metadata() or {})[_METADATA])
             tensors = {name: opened.get_tensor(name).float() for name in opened.keys()}  # noqa: SIM118
-        rank, layers, base = described["rank"], described["layers"], described["base"]
-        if type(rank) is not int or not (layers is None or all(type(number) is int for number in layers)):
-            raise ValueError(f"it has the rank {rank!r:.40} and the layers {layers!r:.40}")
-        adapter = Adapter(rank, None if layers is None else tuple(layers))
-        return adapter, Base(str(base["name"]), str(base["sha256"])), tensors
+        rank, last_layers, base = described["rank"], described["last_layers"], described["base"]
+        if type(rank) is not int or type(last_layers) not in (int, type(None)):
+            raise ValueError(f"it has the rank {rank!r:.40} on {last_layers!r:.40} layers")
+        return Adapter(rank, last_layers), Base(str(base["name"]), str(base["sha256"])), tensors
     except (OSError, SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{file} is no adapter: {error}.") from error
 
