@@ -361,10 +361,11 @@ def test_a_run_goes_on_from_the_adapter_of_another(place: Path, tmp_path: Path) 
     records = [*pairs_of(first, "train"), *pairs_of(first)]
     start = build(settings(place, encoder=part), records).state_dict()
     assert all(torch.equal(start[k], v) for k, v in model.state_dict().items() if k.startswith("encoder."))
-    for wrong, says in (
+    refused: list[tuple[dict[str, object], str]] = [
         ({**part, "rank": 2}, "Adapter.rank=3, .* and an Adapter.rank=2, .* was asked for"),
         ({"kind": "fine-tuned", "model": before}, r"holds an adapter: give \[encoder\] kind = 'adapter'"),
-    ):
+    ]
+    for wrong, says in refused:
         with pytest.raises(ValueError, match=says):
             train([settings(place, encoder=wrong)], tmp_path / "refused", watch=QUIET)
 

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from whymatch.text.encoders.tuned import TunedEncoder
 
 TEXT = joined(["the cat sat on the mat", "it is very cold today " * 30, "a dog"])
 PAIR = joined(TEXT.pieces[:1]), joined(TEXT.pieces[2:])
-CLOSE = {"rtol": 1.3e-6, "atol": 1e-5}
+CLOSE: Any = {"rtol": 1.3e-6, "atol": 1e-5}
 kinds = pytest.mark.parametrize(
     "adapter", [None, Adapter(4), Adapter(2, 1)], ids=["all weights", "rank 4", "one layer"]
 )
@@ -91,7 +92,7 @@ def test_the_folder_of_an_adapter_over_a_named_model_holds_the_adapter_alone(
     model.save_pretrained(tmp_path)
     assert sorted(file.name for file in (tmp_path / "encoder").rglob("*")) == ["adapter.safetensors"]
     assert sum(file.stat().st_size for file in tmp_path.rglob("*") if file.is_file()) < 1.5e6
-    again = wm.Ranker.from_pretrained(tmp_path)
+    again: Any = wm.Ranker.from_pretrained(tmp_path)
     assert (again.encoder.adapter, again.encoder.base) == (Adapter(8), encoder.base)
     assert again.encoder.name == encoder.name
     assert encoder.name.startswith(f"{MINILM}, adapter of rank 8")
@@ -150,7 +151,7 @@ def test_a_base_that_was_given_by_its_folder_is_saved_with_the_adapter(roberta: 
     with pytest.raises(ValueError, match=f"trained over own .* those in {own} have"):
         model.save_pretrained(tmp_path / "late")
     shutil.rmtree(own)
-    again = wm.Ranker.from_pretrained(tmp_path / "saved")
+    again: Any = wm.Ranker.from_pretrained(tmp_path / "saved")
     assert again([PAIR]).score.item() == pytest.approx(expected, abs=1e-6)
     assert again.encoder.base.name == "own"
 
@@ -166,7 +167,7 @@ def test_a_folder_never_mixes_two_models(on_hub: Path, roberta: Path, tmp_path: 
     for encoder in encoders:
         model = trained(encoder, steps=2)
         model.save_pretrained(tmp_path / "saved")
-        again = wm.Ranker.from_pretrained(tmp_path / "saved")
+        again: Any = wm.Ranker.from_pretrained(tmp_path / "saved")
         assert again.encoder.adapter == encoder.adapter
         assert again.encoder.name == encoder.name
         assert again([PAIR]).score.item() == pytest.approx(model([PAIR]).score.item(), abs=1e-6)
