@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from whymatch.batching import MAX_CELLS_PER_PASS, Size, pieces
-from whymatch.learning.checkpoint import Journal, load_checkpoint, save_checkpoint
+from whymatch.learning.checkpoint import Journal, learned_state, load_checkpoint, restore, save_checkpoint
 from whymatch.learning.processes import Processes
 from whymatch.text.encoders.adapter import mean_adapter
 
@@ -309,24 +309,6 @@ def fit(fitting: Fitting[Item], items: Sequence[Item], *, resume: bool = False) 
     score = fitting.score()
     fitting.report(f"the mean of {trainings} trainings, validation {fitting.task.measure} {score:.4g}")
     return score
-
-
-def learned_state(model: nn.Module) -> dict[str, Tensor]:
-    """The state of a model without its frozen weights, which are as the model was built."""
-    frozen = _frozen(model)
-    return {name: tensor for name, tensor in model.state_dict().items() if name not in frozen}
-
-
-def restore(model: nn.Module, state: Mapping[str, Tensor]) -> None:
-    """Gives a model what `learned_state` kept; raises RuntimeError where it is that of another model."""
-    missing, unknown = model.load_state_dict(state, strict=False)
-    if odd := sorted({*missing} - _frozen(model)) + unknown:
-        raise RuntimeError(f"{odd[0]} is in one of them alone.")
-
-
-def _frozen(model: nn.Module) -> set[str]:
-    weights = model.named_parameters(remove_duplicate=False)
-    return {name for name, weight in weights if not weight.requires_grad}
 
 
 def epoch_batches(sizes: Sequence[Size], batch: int, seed: int) -> list[list[int]]:
