@@ -23,7 +23,7 @@ from whymatch.text.encoders.models import MINILM, locate
 from whymatch.text.encoders.recurrent import RecurrentEncoder
 from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
 from whymatch.text.encoders.trainable import Projected, TrainableEncoder
-from whymatch.text.encoders.tuned import TunedEncoder, start_from
+from whymatch.text.encoders.tuning import TunedEncoder, start_from
 from whymatch.text.spans import words
 from whymatch.text.vectors import WordVectors, read_vectors
 

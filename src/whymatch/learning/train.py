@@ -30,7 +30,7 @@ from whymatch.matching.ranker import Ranker
 from whymatch.matching.saving import from_pretrained
 from whymatch.text.document import Document
 from whymatch.text.encoders.trainable import Projected
-from whymatch.text.encoders.tuned import TunedEncoder
+from whymatch.text.encoders.tuning import TunedEncoder
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from whymatch.text.encoders.modules import sentence_files
 from whymatch.text.encoders.recurrent import RecurrentEncoder
 from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.text.encoders.trainable import Projected
-from whymatch.text.encoders.tuned import TunedEncoder
+from whymatch.text.encoders.tuning import TunedEncoder
 from whymatch.text.vectors import WordVectors
 
 FORMAT = 7

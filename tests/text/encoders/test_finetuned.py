@@ -13,7 +13,7 @@ from whymatch.learning import Adapter, FineTuned, InContext
 from whymatch.text.document import joined
 from whymatch.text.encoders.adapter import Base, adapter_weights, write_adapter
 from whymatch.text.encoders.models import MINILM, locate
-from whymatch.text.encoders.tuned import TunedEncoder
+from whymatch.text.encoders.tuning import TunedEncoder
 
 TEXT = joined(["the cat sat on the mat", "it is very cold today " * 30, "a dog"])
 PAIR = joined(TEXT.pieces[:1]), joined(TEXT.pieces[2:])
@@ -111,7 +111,7 @@ def on_hub(roberta: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     def located(model: str | Path, *, download: bool = False) -> Path:
         return folder if model == "some/model" and folder.is_dir() else locate(model, download=download)
 
-    monkeypatch.setattr("whymatch.text.encoders.tuned.locate", located)
+    monkeypatch.setattr("whymatch.text.encoders.tuning.locate", located)
     return folder
 
 

@@ -13,7 +13,7 @@ from whymatch.text.encoders.adapter import Adapter
 from whymatch.text.encoders.models import MINILM, is_folder, locate, short
 from whymatch.text.encoders.network import Network, load
 from whymatch.text.encoders.trainable import mean_rows, to_array
-from whymatch.text.encoders.tuned import TunedEncoder
+from whymatch.text.encoders.tuning import TunedEncoder
 from whymatch.text.spans import Span, overlaps
 
 

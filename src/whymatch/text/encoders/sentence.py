@@ -13,7 +13,7 @@ from whymatch.text.encoders.models import MINILM, is_folder, locate, short
 from whymatch.text.encoders.modules import LIMITS, MODULES, Pooling, read_pooling, sentence_files
 from whymatch.text.encoders.network import Network, load
 from whymatch.text.encoders.trainable import to_array
-from whymatch.text.encoders.tuned import TunedEncoder
+from whymatch.text.encoders.tuning import TunedEncoder
 from whymatch.text.spans import Span
 
 
