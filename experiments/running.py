@@ -117,11 +117,16 @@ def run_row(
     model = from_pretrained(folder / "best")
     _share(cache, model, settings)
     watch.line("measuring on the test split")
-    measured = {"validation": run.validation, "results": evaluate(model, test)}
+    measured = {"validation": run.validation, "results": evaluate(model, test), "megabytes": _size(folder / "best")}
     if curved and isinstance(model, Classifier) and isinstance(model.rule, Attend):
         watch.line("accuracy by the share of tokens")
         measured["curve"] = curve(model, test)
     return measured
+
+
+def _size(folder: Path) -> float:
+    """What the files in a folder take, in megabytes."""
+    return round(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6, 2)
 
 
 def _kept(row: Row) -> Callable[[Any], bool]:

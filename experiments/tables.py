@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from experiments.records import slug
+from whymatch.learning.sections import EncoderSettings, ReaderSettings
 from whymatch.learning.settings import Settings, typed
 
 ENCODERS = ("encoder", "reader")  # tables of settings that may name word vectors, which lie beside the data
@@ -89,7 +90,8 @@ def read_tables(folder: Path) -> list[Table]:
 def read_table(file: Path) -> Table:
     """A table from its TOML file; raises ValueError where it is none.
 
-    A row has the settings of the table where it does not say otherwise; one that is not trained takes no schedule.
+    A row has the settings of the table where it does not say otherwise; one that is not trained takes no schedule, and
+    one that fine-tunes no model no rate for it.
     """
     try:
         values = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -108,7 +110,17 @@ def _read_row(values: Mapping[str, Any], data: str, common: Mapping[str, Any]) -
     if row.settings is None and row.baseline is None:
         return row
     inherited = {key: value for key, value in common.items() if row.trained or key != "schedule"}
-    return Row(**{**vars(row), "settings": merged(inherited, row.settings or {})})
+    settings = merged(inherited, row.settings or {})
+    if "schedule" in inherited and "fine-tuned" not in _kinds(settings):
+        schedule = {key: value for key, value in inherited["schedule"].items() if key != "fine"}
+        settings = merged({**inherited, "schedule": schedule}, row.settings or {})
+    return Row(**{**vars(row), "settings": settings})
+
+
+def _kinds(settings: Mapping[str, Any]) -> list[str]:
+    """The kinds of the encoder and of the reader."""
+    defaults = {"encoder": EncoderSettings.kind, "reader": ReaderSettings.kind}
+    return [settings[part].get("kind", defaults[part]) for part in ENCODERS if part in settings]
 
 
 def merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,7 +184,8 @@ def _rows_before(table: Table, row: Row) -> dict[str, tuple[Table, Row]]:
             raise ValueError(f"{where}: there is no row {wanted!r} of {name} that is trained.")
         if start.first:
             raise ValueError(f"{where}: {wanted!r} starts from another row itself.")
-        if part == "model" and start.settings.get("encoder", {}).get("kind") != "fine-tuned":
+        kind, own = (settings.get("encoder", {}).get("kind") for settings in (start.settings, row.settings or {}))
+        if part == "model" and kind != "fine-tuned" and not kind == own == "adapter":
             raise ValueError(f"{where}: {wanted!r} fine-tunes no model to start from.")
         rows[part] = other, start
     return rows

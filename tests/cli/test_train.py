@@ -159,7 +159,7 @@ def test_a_ranker_is_chosen_among_several_by_validation(
         ("[schedule]\nrate = true", "rate takes float, got True"),
         ("[schedule]\nepochs = 2.5", "epochs takes int, got 2.5"),
         ("[schedule]\nepochs = []", "nothing to try"),
-        ("[encoder]\nkind = 'recurent'", "frozen or projected or fine-tuned or recurrent, got 'recurent'"),
+        ("[encoder]\nkind = 'recurent'", "frozen or projected or fine-tuned or adapter or recurrent, got 'recurent'"),
         ("[rule]\nconstraint = 'up-to:1'", "give below"),
         ("[loss]\nalpha = 5.0", "alpha between 0 and 1"),
         ("[schedule]\naverage_weights_of = 0", "Schedule(average_weights_of=0)"),

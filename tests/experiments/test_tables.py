@@ -7,7 +7,7 @@ import pytest
 
 from experiments.__main__ import main
 from experiments.running import wanted
-from experiments.tables import agree, job, merged, read_table
+from experiments.tables import _read_row, agree, job, merged, read_table
 from tests.cli.test_train import OTHER, PETS, SAME, write
 from whymatch.files import read_json
 from whymatch.learning.train import Watch
@@ -192,6 +192,7 @@ def test_a_run_that_was_broken_off_goes_on_from_its_checkpoint(
 
 BOX = 'settings = { encoder = { kind = "fine-tuned" }, spans = "text", rule = { constraint = "exactly:1" } }'
 LINKS = 'rule = { constraint = "exactly:1" }'
+ADAPTER = 'encoder = { kind = "adapter", rank = 2, last_layers = 1 }'
 
 
 def with_rows(clone: Path, **rows: str) -> None:
@@ -224,6 +225,32 @@ def test_a_row_may_start_from_another_or_learn_from_it(clone: Path, capsys: pyte
     assert "(its settings have changed)" in capsys.readouterr().err
 
 
+def test_an_adapter_may_go_on_from_that_of_another_row(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    on_top = f'first = {{ model = ["pets", "Small"] }}\nsettings = {{ {ADAPTER}, {LINKS} }}'
+    with_rows(clone, Small=f"settings = {{ {ADAPTER}, {LINKS} }}", OnTop=on_top)
+    assert main(["pets", "--data", "data"]) == 0
+    for name in ("small", "ontop"):
+        record = json.loads((clone / "experiments" / "results" / "pets" / f"{name}-0.json").read_text())
+        assert record["settings"]["encoder"]["kind"] == "adapter"
+        assert 0 < record["megabytes"] < 0.1
+
+
+def test_a_row_inherits_the_rate_of_fine_tuning_where_it_fine_tunes() -> None:
+    common = {"task": "classify", "schedule": {"rate": 0.1, "fine": 0.2}}
+    for parts, rates in (
+        ({"encoder": {"kind": "fine-tuned"}}, {"rate": 0.1, "fine": 0.2}),
+        ({"encoder": {"kind": "frozen"}, "reader": {}}, {"rate": 0.1, "fine": 0.2}),
+        ({"encoder": {"kind": "frozen"}, "reader": {"kind": "adapter"}}, {"rate": 0.1}),
+        ({"encoder": {"kind": "adapter"}, "schedule": {"rate": 0.3}}, {"rate": 0.3}),
+        ({}, {"rate": 0.1}),
+    ):
+        assert _read_row({"name": "any", "settings": parts}, "data", common).settings == {
+            **common,
+            **parts,
+            "schedule": rates,
+        }
+
+
 @pytest.mark.parametrize(
     ("first", "says"),
     [
@@ -233,6 +260,7 @@ def test_a_row_may_start_from_another_or_learn_from_it(clone: Path, capsys: pyte
         ('teacher = ["pets", "Taught"]', "'Taught' starts from another row itself"),
         ('teacher = ["pets", "Asked"]', "'Asked' starts from another row itself"),
         ('model = ["pets", "Frozen"]', "'Frozen' fine-tunes no model to start from"),
+        ('model = ["pets", "Adapter"]', "'Adapter' fine-tunes no model to start from"),
         ('reader = ["pets", "Box"]', "another row becomes a model or a teacher, not a reader"),
     ],
 )
@@ -243,6 +271,7 @@ def test_a_row_that_starts_from_nowhere_is_refused_before_any_work(
         "Untrained": f"trained = false\nsettings = {{ {LINKS} }}",
         "Taught": f'first = {{ teacher = ["pets", "Box"] }}\nsettings = {{ {LINKS} }}',
         "Frozen": f"settings = {{ {LINKS} }}",
+        "Adapter": f"settings = {{ {ADAPTER}, {LINKS} }}",
     }
     with_rows(clone, Box=BOX, Asked=f"first = {{ {first} }}\nsettings = {{ {LINKS} }}", **others)
     assert main(["pets", "--data", "data", "--rows", "asked"]) == 2

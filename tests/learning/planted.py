@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 
 import whymatch as wm
 from whymatch.batching import Size
+from whymatch.learning import Adapter, FineTuned
 from whymatch.text.document import Document, joined
 
 SPANS, LINKS, SIGNAL, NOISE = 6, 3, 8, 8
@@ -61,6 +63,12 @@ def planted(count: int, seed: int) -> tuple[list[Planted], wm.Precomputed]:
             )
         )
     return tasks, wm.Precomputed(vectors)
+
+
+def tuned_ranker(folder: Path, adapter: Adapter | None) -> wm.Ranker:
+    """A ranker over the model in a folder, which sees the names of planted texts and can learn them by heart."""
+    torch.manual_seed(0)
+    return wm.Ranker(wm.Aligner("line", FineTuned(folder, adapter=adapter, device="cpu")), wm.Exactly(LINKS))
 
 
 @dataclass

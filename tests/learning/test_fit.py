@@ -73,14 +73,19 @@ def test_a_trained_ranker_finds_links_that_it_never_saw_and_attention_does_not()
 KILLED = """
 import sys
 from pathlib import Path
-from tests.learning.planted import PlantedTask, planted
+from tests.learning.planted import PlantedTask, planted, tuned_ranker
 from tests.learning.test_fit import hinge, ranker, wins
+from whymatch.learning import Adapter
 from whymatch.learning.fit import Fitting, Schedule
 import os, signal
 def train(folder, stop):
     tasks, encoder = planted(40, seed=1)
-    model = ranker(encoder)
-    model.encoder.dropout.p = 0.2
+    kind, model_folder = sys.argv[3:]
+    if kind == "projected":
+        model = ranker(encoder)
+        model.encoder.dropout.p = 0.2
+    else:
+        model = tuned_ranker(model_folder, Adapter(2))
     def loss(some):
         if run.step == stop:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -95,14 +100,18 @@ train(Path(sys.argv[1]) / "killed", -1)
 """
 
 
-def test_a_killed_run_ends_with_the_weights_of_one_that_was_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["projected", "adapter"])
+def test_a_killed_run_ends_with_the_weights_of_one_that_was_not(kind: str, roberta: Path, tmp_path: Path) -> None:
     for part, status in (("first", -9), ("rest", 0)):
-        ran = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), part], check=False, capture_output=True)
+        command = [sys.executable, "-c", KILLED, str(tmp_path), part, kind, str(roberta)]
+        ran = subprocess.run(command, check=False, capture_output=True)
         assert ran.returncode == status, ran.stderr.decode()
     checkpoints = [load_checkpoint(tmp_path / name / "checkpoints") for name in ("whole", "killed")]
     whole, killed = (checkpoint[0] for checkpoint in checkpoints if checkpoint is not None)
     assert whole.keys() == killed.keys()
     assert all(torch.equal(whole[name], killed[name]) for name in whole)
+    kept = {name.rpartition(".")[2] for name in whole if name.startswith(("model.encoder.", "best.encoder."))}
+    assert kept == ({"up", "down"} if kind == "adapter" else {"weight"})  # not the weights of the base
 
 
 def quick(folder: Path | None, epochs: int = 2, *, resume: bool = False) -> Fitting[Planted]:

@@ -14,9 +14,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.learning.planted import Planted, PlantedTask, planted
+from tests.learning.planted import Planted, PlantedTask, planted, tuned_ranker
 from tests.learning.test_fit import hinge, ranker, wins
 from whymatch.datasets.records import Query
+from whymatch.learning import Adapter
 from whymatch.learning.checkpoint import load_checkpoint
 from whymatch.learning.fit import Fitting, Schedule
 from whymatch.learning.processes import Processes
@@ -28,20 +29,25 @@ SCHEDULES = {
     "even": Schedule(2, 8, rate=0.01),
     "odd": Schedule(2, 7, rate=0.01),
     "one by one": Schedule(1, 1, rate=0.01),  # one process has nothing to do
+    "adapter": Schedule(2, 8, rate=0.01),  # over a small model; of a linear map in the others
 }
 NEGATIVES, DISSIMILAR, KILL_AT = 2, 6, 9
 
 
-def learned(schedule: Schedule) -> tuple[list[float], torch.Tensor]:
-    """The loss of every step, and the weights at the end."""
+def learned(schedule: Schedule, base: Path | None = None) -> tuple[list[float], torch.Tensor]:
+    """The loss of every step, and the weights at the end: of a map, or of the last `up` of an adapter over a base."""
     tasks, encoder = planted(36, seed=4)
-    model, losses = ranker(encoder), list[float]()
+    model, losses = ranker(encoder) if base is None else tuned_ranker(base, Adapter(2)), list[float]()
+    for part in model.modules():
+        if isinstance(part, torch.nn.Dropout):
+            part.p = 0.0  # which each process draws for itself
     Fitting[Planted](
         PlantedTask(model, lambda some: hinge(model, some), lambda: wins(model, tasks[30:])),
         schedule,
         progress=lambda progress: losses.append(progress.loss),
     ).run(tasks[:30])
-    return losses, next(model.parameters()).detach().clone()
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    return losses, weights[-1].detach().clone()
 
 
 def drew() -> tuple[dict[str, list[list[str]]], list[float]]:
@@ -87,13 +93,13 @@ def interrupted(folder: Path, kill_at: int) -> None:
     run.run(tasks[:24], resume=True)
 
 
-def main(folder: Path, part: str) -> None:
+def main(folder: Path, part: str, base: Path) -> None:
     """What each of the processes does: all of it, or only what was interrupted before."""
     processes = Processes()
     if part == "all":
         (folder / f"count-{processes.rank}").write_text(str(processes.count))
         for name, schedule in SCHEDULES.items():
-            losses, weights = learned(schedule)
+            losses, weights = learned(schedule, base if name == "adapter" else None)
             (folder / f"{name}-{processes.rank}.json").write_text(json.dumps(losses))
             save_file({"weights": weights}, folder / f"{name}-{processes.rank}.safetensors")
         (folder / f"drawn-{processes.rank}.json").write_text(json.dumps(drew()))
@@ -105,18 +111,18 @@ def main(folder: Path, part: str) -> None:
     (folder / f"threads-{processes.rank}.json").write_text(json.dumps(names))
 
 
-def started(folder: Path, part: str) -> subprocess.CompletedProcess[str]:
+def started(folder: Path, part: str, base: Path) -> subprocess.CompletedProcess[str]:
     """Two of these processes, until both have ended."""
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    command = [*torchrun, "-m", "tests.learning.test_processes", str(folder), part]
+    command = [*torchrun, "-m", "tests.learning.test_processes", str(folder), part, str(base)]
     return subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def two(roberta: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What two processes left behind, the second of which was killed in the last run."""
     folder = tmp_path_factory.mktemp("two")
-    ran = started(folder, "all")
+    ran = started(folder, "all", roberta)
     assert ran.returncode != 0
     assert "SIGKILL" in ran.stderr, ran.stderr
     return folder
@@ -136,10 +142,11 @@ def test_there_are_two(two: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
-def test_two_processes_learn_what_one_does(name: str, two: Path) -> None:
-    losses, weights = learned(SCHEDULES[name])
+def test_two_processes_learn_what_one_does(name: str, two: Path, roberta: Path) -> None:
+    losses, weights = learned(SCHEDULES[name], roberta if name == "adapter" else None)
     assert len(losses) > 3
-    assert not torch.allclose(weights, torch.eye(len(weights)), atol=1e-2)  # it has learned something
+    assert not torch.allclose(weights, torch.eye(*weights.shape), atol=1e-2)  # it has learned something
+    assert weights.abs().max() > 1e-3
     for rank in (0, 1):
         assert json.loads((two / f"{name}-{rank}.json").read_text()) == pytest.approx(losses, abs=1e-5)
         found = load_file(two / f"{name}-{rank}.safetensors")["weights"]
@@ -162,11 +169,11 @@ def test_the_same_documents_are_drawn_whatever_the_number_of_processes(two: Path
     assert any(len(set(map(tuple, found))) > 1 for found in alone.values())  # and others in another epoch
 
 
-def test_a_killed_run_of_two_ends_with_the_weights_of_one_that_was_not(two: Path) -> None:
+def test_a_killed_run_of_two_ends_with_the_weights_of_one_that_was_not(two: Path, roberta: Path) -> None:
     before = load_checkpoint(two / "killed" / "checkpoints")
     assert before is not None
     assert 0 < before[1]["step"] < KILL_AT
-    ran = started(two, "the rest")
+    ran = started(two, "the rest", roberta)
     assert ran.returncode == 0, ran.stderr
     threads = [json.loads((two / f"threads-{rank}.json").read_text()) for rank in (0, 1)]
     assert not any("gloo" in name for some in threads for name in some)  # which would now and then abort at the end
@@ -194,4 +201,4 @@ def test_processes_that_were_announced_and_not_started_are_an_error_in_words() -
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))

@@ -29,6 +29,9 @@ POSSIBLE = [
     ("fine-tuned", "none"),
     ("fine-tuned", "text"),
     ("fine-tuned", "both"),
+    ("adapter", "none"),
+    ("adapter", "text"),
+    ("adapter", "both"),
     ("recurrent", "none"),
     ("recurrent", "text"),
 ]
@@ -87,7 +90,8 @@ def settings(
 def encoder(place: Path, kind: str, context: str) -> dict[str, object]:
     if kind == "recurrent":
         return {"kind": kind, "context": context, "vectors": str(place / "toy.vec"), "hidden": 4, "layers": 1}
-    return {"kind": kind, "context": context, "model": str(place / "bert")}
+    adapter = {"rank": 3} if kind == "adapter" else {}
+    return {"kind": kind, "context": context, "model": str(place / "bert"), **adapter}
 
 
 def pairs_of(run: Settings, split: str = "val") -> list[Pair]:
@@ -127,7 +131,8 @@ def test_every_possible_encoder_learns(kind: str, context: str, place: Path, tmp
 
 
 @pytest.mark.parametrize(
-    ("kind", "context"), [("projected", "none"), ("fine-tuned", "text"), ("fine-tuned", "both"), ("recurrent", "none")]
+    ("kind", "context"),
+    [("projected", "none"), ("fine-tuned", "text"), ("fine-tuned", "both"), ("adapter", "both"), ("recurrent", "none")],
 )
 def test_words_are_read_in_their_text(kind: str, context: str, place: Path, tmp_path: Path) -> None:
     run = settings(place, task="rank", spans="word", encoder=encoder(place, kind, context))
@@ -150,6 +155,13 @@ def test_words_are_read_in_their_text(kind: str, context: str, place: Path, tmp_
         ({"kind": "recurrent", "vectors": "x", "model": "y"}, "model is for models"),
         ({"kind": "frozen", "context": "left"}, "none or text or both, got 'left'"),
         ({"kind": "fine-tuned", "spans": "word"}, "words are read in context"),
+        ({"kind": "adapter", "spans": "word"}, "words are read in context"),
+        ({"kind": "adapter", "vectors": "x"}, "vectors .*'recurrent'"),
+        ({"kind": "adapter", "layer": 1}, "layer .*'frozen'"),
+        ({"kind": "adapter", "rank": 0}, "rank and last_layers are 1 or more"),
+        ({"kind": "adapter", "last_layers": 0}, "rank and last_layers are 1 or more"),
+        ({"kind": "fine-tuned", "rank": 4}, "rank is for kind = 'adapter'"),
+        ({"kind": "recurrent", "vectors": "x", "last_layers": 2}, "last_layers is for kind = 'adapter'"),
     ],
 )
 def test_impossible_encoders_are_refused_in_words(more: dict[str, object], says: str, place: Path) -> None:
@@ -206,6 +218,7 @@ def test_every_kind_of_reader_learns_by_labels(place: Path, tmp_path: Path) -> N
     mean = {"kind": "recurrent", "vectors": str(place / "toy.vec"), "layers": 0, "rare": 2.0}
     readers: dict[str, dict[str, object]] = {
         "bert": {"model": str(place / "bert")},
+        "adapter": {"kind": "adapter", "model": str(place / "bert"), "rank": 3},
         "sru": {**encoder(place, "recurrent", "none")},
         "whole": {**encoder(place, "recurrent", "text"), "alone": False},
     }
@@ -258,7 +271,7 @@ def marked(place: Path) -> Path:
     [
         ("rank", {}, {}, "reader.* is for task = .classify"),
         ("classify", {}, {"attention": "softmax"}, "reader.* goes with a constraint"),
-        ("classify", {"kind": "frozen"}, {}, "kind takes fine-tuned or recurrent, got 'frozen'"),
+        ("classify", {"kind": "frozen"}, {}, "kind takes fine-tuned or adapter or recurrent, got 'frozen'"),
         ("classify", {"kind": "recurrent"}, {}, r"\[reader\] .*needs vectors"),
         ("classify", {"kind": "recurrent", "vectors": "x", "layers": 0}, {}, "a reader learns"),
         ("classify", {"kind": "recurrent", "vectors": "x", "alone": False}, {}, "reads whole texts: give context"),
@@ -284,8 +297,9 @@ def test_what_nothing_would_teach_or_read_is_refused(place: Path) -> None:
     ):
         with pytest.raises(ValueError, match="takes the labels, and nothing teaches the encoder"):
             settings(place, *more, encoder=part, reader={})
-    with pytest.raises(ValueError, match=r"\[schedule\] fine is for models that are fine-tuned"):
-        settings(place, encoder=bert, schedule={"fine": 0.01})
+    for part in (bert, encoder(place, "adapter", "none")):
+        with pytest.raises(ValueError, match=r"\[schedule\] fine is for models that are fine-tuned"):
+            settings(place, encoder=part, schedule={"fine": 0.01})
     with pytest.raises(ValueError, match=r"\[schedule\] rate is for what starts at random"):
         settings(place, task="rank", encoder=encoder(place, "fine-tuned", "none"), schedule={"rate": 0.01})
     mean: dict[str, object] = {"kind": "recurrent", "layers": 0, "vectors": "x"}
@@ -306,8 +320,58 @@ def test_a_model_that_knows_and_a_head_that_starts_have_rates_of_their_own(place
     assert max(far for key, far in moved.items() if key.startswith("head.")) == pytest.approx(0.02, rel=0.01)
 
 
+def test_an_adapter_learns_at_the_rate_of_the_head_and_nothing_else_of_its_model_moves(
+    place: Path, tmp_path: Path
+) -> None:
+    run = settings(place, encoder=encoder(place, "adapter", "both"), schedule={"epochs": 1, "batch": 4, "rate": 0.02})
+    torch.manual_seed(run.schedule.seed)
+    before = build(run, [*pairs_of(run, "train"), *pairs_of(run)]).state_dict()
+    after = trained(run, tmp_path / "run")[1].state_dict()
+    moved = {key: (after[key] - before[key]).abs().max().item() for key in after if key.startswith("encoder.")}
+    ups = {key: far for key, far in moved.items() if key.endswith(".up")}
+    assert max(ups.values()) == pytest.approx(0.02, rel=0.01)
+    assert not any(far for key, far in moved.items() if key not in ups)  # `down` has no gradient while `up` is zero
+
+
+def test_a_run_of_an_adapter_keeps_what_is_trained_and_goes_on_over_the_same_base_alone(
+    place: Path, tmp_path: Path
+) -> None:
+    base = tmp_path / "base"
+    shutil.copytree(place / "bert", base)
+    part: dict[str, object] = {"kind": "adapter", "context": "both", "model": str(base), "rank": 3}
+    run = settings(place, encoder=part)
+    trained(run, tmp_path / "run")
+    [checkpoint] = (tmp_path / "run" / "checkpoints").glob("step-*")
+    assert (checkpoint / "tensors.safetensors").stat().st_size < (base / "model.safetensors").stat().st_size
+    train([run], tmp_path / "run", resume=True, watch=QUIET)
+    content = (base / "model.safetensors").read_bytes()
+    (base / "model.safetensors").write_bytes(content[:-4] + b"\0\0\0\1")
+    with pytest.raises(ValueError, match="begun with other settings: SHA-256 of the base of encoder was '"):
+        train([run], tmp_path / "run", resume=True, watch=QUIET)
+    shutil.rmtree(base)
+    with pytest.raises(ValueError, match=f"The model {base} is not on this machine"):
+        train([run], tmp_path / "other", watch=QUIET)
+
+
+def test_a_run_goes_on_from_the_adapter_of_another(place: Path, tmp_path: Path) -> None:
+    first = settings(place, encoder=encoder(place, "adapter", "both"))
+    _, model = trained(first, tmp_path / "first")
+    before = str(tmp_path / "first" / "best" / "encoder")
+    part: dict[str, object] = {**encoder(place, "adapter", "both"), "model": before}
+    records = [*pairs_of(first, "train"), *pairs_of(first)]
+    start = build(settings(place, encoder=part), records).state_dict()
+    assert all(torch.equal(start[k], v) for k, v in model.state_dict().items() if k.startswith("encoder."))
+    refused: list[tuple[dict[str, object], str]] = [
+        ({**part, "rank": 2}, "Adapter.rank=3, .* and an Adapter.rank=2, .* was asked for"),
+        ({"kind": "fine-tuned", "model": before}, r"holds an adapter: give \[encoder\] kind = 'adapter'"),
+    ]
+    for wrong, says in refused:
+        with pytest.raises(ValueError, match=says):
+            train([settings(place, encoder=wrong)], tmp_path / "refused", watch=QUIET)
+
+
 def test_every_other_encoder_is_refused(place: Path) -> None:
-    for kind, context in product(("projected", "fine-tuned", "recurrent"), ("none", "text", "both")):
+    for kind, context in product(("projected", "fine-tuned", "adapter", "recurrent"), ("none", "text", "both")):
         if (kind, context) in POSSIBLE:
             settings(place, encoder=encoder(place, kind, context))
         else:
@@ -317,7 +381,7 @@ def test_every_other_encoder_is_refused(place: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "context"),
-    [("recurrent", "none"), ("fine-tuned", "text"), ("projected", "text")],
+    [("recurrent", "none"), ("fine-tuned", "text"), ("adapter", "text"), ("projected", "text")],
 )
 def test_the_card_names_no_place_on_the_machine(kind: str, context: str, place: Path, tmp_path: Path) -> None:
     trained(settings(place, encoder=encoder(place, kind, context)), tmp_path / "run")

@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 import whymatch as wm
 from whymatch.cost import Cosine, Cost, RareWords, SharedWords, WordCounts
 from whymatch.files import whole_file
-from whymatch.learning import FineTuned, LinkReader, Projected
+from whymatch.learning import Adapter, FineTuned, LinkReader, Projected
 from whymatch.matching import saving
 from whymatch.matching.saving import from_pretrained
 from whymatch.text.vectors import WordVectors
@@ -42,6 +42,15 @@ def fine_tuned(roberta: Path) -> Model:
     return wm.Ranker(wm.Aligner("word", FineTuned(roberta, device="cpu"), "cosine"), wm.Exactly(1))
 
 
+def adapted(roberta: Path) -> Model:
+    """A ranker with an adapter that has learned something."""
+    encoder = FineTuned(roberta, adapter=Adapter(2), device="cpu")
+    with torch.no_grad():
+        for weight in encoder.parameters():
+            weight.add_(weight.requires_grad * 0.1)
+    return wm.Ranker(wm.Aligner("word", encoder, "cosine"), wm.Exactly(1))
+
+
 def frozen(roberta: Path) -> Model:
     return wm.Ranker(
         wm.Aligner("word", Projected(wm.SentenceEncoder(roberta, device="cpu"), 32), "cosine"),
@@ -60,7 +69,7 @@ def answers(model: Model) -> list[object]:
 def saved(roberta: Path, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, list[object]]]:
     """Folders of models of each kind, and what the models say."""
     found = []
-    for number, model in enumerate((with_all_parts(), fine_tuned(roberta), frozen(roberta))):
+    for number, model in enumerate((with_all_parts(), fine_tuned(roberta), adapted(roberta), frozen(roberta))):
         folder = tmp_path_factory.mktemp("saved") / str(number)
         model.eval().save_pretrained(folder)
         (folder / "README.md").write_text("A card.")
@@ -163,15 +172,25 @@ def test_a_folder_holds_the_model_that_was_saved_last(roberta: Path, tmp_path: P
     with torch.no_grad():
         tuned.model.embeddings.word_embeddings.weight.mul_(2)
     tuned.write(other)
-    for model in (frozen(roberta), with_all_parts(), fine_tuned(roberta), frozen(other), frozen(roberta)):
+    for model in (
+        frozen(roberta),
+        adapted(roberta),
+        fine_tuned(roberta),
+        with_all_parts(),
+        adapted(other),
+        frozen(other),
+    ):
         model.eval().save_pretrained(tmp_path)
         assert answers(from_pretrained(tmp_path)) == answers(model)
     assert not (tmp_path / "words.json").exists()
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
-def test_a_model_is_saved_into_the_folder_that_it_came_from(roberta: Path, tmp_path: Path) -> None:
-    frozen(roberta).save_pretrained(tmp_path)
+@pytest.mark.parametrize("kind", [frozen, adapted])
+def test_a_model_is_saved_into_the_folder_that_it_came_from(
+    kind: Callable[[Path], Model], roberta: Path, tmp_path: Path
+) -> None:
+    kind(roberta).save_pretrained(tmp_path)
     expected = answers(from_pretrained(tmp_path))
     from_pretrained(tmp_path).save_pretrained(tmp_path)
     assert answers(from_pretrained(tmp_path)) == expected

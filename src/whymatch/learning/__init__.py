@@ -7,11 +7,13 @@ if TYPE_CHECKING:
     from whymatch.learning.settings import Settings, read_settings
     from whymatch.matching.head import LinkReader
     from whymatch.matching.rules import Attend, Transport
+    from whymatch.text.encoders.adapter import Adapter
     from whymatch.text.encoders.context import InContext
     from whymatch.text.encoders.sentence import FineTuned
     from whymatch.text.encoders.trainable import Projected
 
 _HOMES = {
+    "Adapter": "text.encoders.adapter",
     "Attend": "matching.rules",
     "FineTuned": "text.encoders.sentence",
     "InContext": "text.encoders.context",
@@ -23,6 +25,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Adapter",
     "Attend",
     "FineTuned",
     "InContext",

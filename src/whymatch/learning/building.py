@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from whymatch.cost import Cost, WordCounts
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
-from whymatch.learning.sections import EncoderSettings, ReaderSettings
+from whymatch.learning.sections import TUNED, EncoderSettings, ReaderSettings
 from whymatch.learning.settings import NO_COUNTS, Settings
 from whymatch.learning.tasks import Teacher
 from whymatch.matching.aligner import Aligner
@@ -17,11 +17,13 @@ from whymatch.matching.classifier import Classifier
 from whymatch.matching.head import LinkReader
 from whymatch.matching.ranker import Ranker
 from whymatch.text.document import Document
+from whymatch.text.encoders.adapter import Adapter
 from whymatch.text.encoders.context import InContext, WordEncoder
 from whymatch.text.encoders.models import MINILM, locate
 from whymatch.text.encoders.recurrent import RecurrentEncoder
 from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
 from whymatch.text.encoders.trainable import Projected, TrainableEncoder
+from whymatch.text.encoders.tuning import TunedEncoder, start_from
 from whymatch.text.spans import words
 from whymatch.text.vectors import WordVectors, read_vectors
 
@@ -56,7 +58,7 @@ def _encoder(
     vectors: WordVectors | None,
     weights: Tensor | None = None,
 ) -> TrainableEncoder:
-    """An encoder that starts from a model, frozen under a map or fine-tuned, or from word vectors."""
+    """An encoder that starts from a model, frozen under a map or tuned, or from word vectors."""
     if chosen.kind == "recurrent":
         assert vectors is not None
         return RecurrentEncoder(
@@ -69,9 +71,13 @@ def _encoder(
             weights=weights,
         )
     model = chosen.model or MINILM
-    if chosen.kind == "fine-tuned":
-        alone = chosen.context == "none"
-        tuned = FineTuned(model) if alone else InContext(model, jointly=chosen.context == "both")
+    if chosen.kind in TUNED:
+        adapter = Adapter(chosen.rank, chosen.last_layers) if chosen.kind == "adapter" else None
+        tuned: TunedEncoder
+        if chosen.context == "none":
+            tuned = FineTuned(model, adapter=adapter)
+        else:
+            tuned = InContext(model, jointly=chosen.context == "both", adapter=adapter)
         for part in tuned.modules():
             if isinstance(part, nn.Dropout) and chosen.dropout is not None:
                 part.p = chosen.dropout
@@ -90,7 +96,11 @@ def check_parts(settings: Settings) -> None:
     if settings.loss.teacher is not None:
         Teacher(settings.loss.teacher)
     for chosen in _encoder_tables(settings):
-        if chosen.kind != "recurrent":
+        if chosen.kind in TUNED:
+            start = start_from(chosen.model or MINILM)
+            if start.adapter is not None and chosen.kind != "adapter":
+                raise ValueError(f"{chosen.model} holds an adapter: give [{chosen.table}] kind = 'adapter'.")
+        elif chosen.kind != "recurrent":
             locate(chosen.model or MINILM)
         elif not Path(str(chosen.vectors)).exists():
             raise ValueError(f"There are no vectors at {chosen.vectors}.")

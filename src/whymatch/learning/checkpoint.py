@@ -10,7 +10,7 @@ from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load, save
-from torch import Tensor
+from torch import Tensor, nn
 
 from whymatch.files import whole_folder
 from whymatch.reading import json_lines, opened, write_json_lines
@@ -56,6 +56,24 @@ def load_checkpoint(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any], li
 def _digest(data: bytes, record: Mapping[str, Any]) -> str:
     """A hash of the tensors and of the state beside them."""
     return hashlib.sha256(data + json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
+def learned_state(model: nn.Module) -> dict[str, Tensor]:
+    """The state of a model without its frozen weights, which are as the model was built."""
+    frozen = _frozen(model)
+    return {name: tensor for name, tensor in model.state_dict().items() if name not in frozen}
+
+
+def restore(model: nn.Module, state: Mapping[str, Tensor]) -> None:
+    """Gives a model what `learned_state` kept; raises RuntimeError where it is that of another model."""
+    missing, unknown = model.load_state_dict(state, strict=False)
+    if odd := sorted({*missing} - _frozen(model)) + unknown:
+        raise RuntimeError(f"{odd[0]} is in one of them alone.")
+
+
+def _frozen(model: nn.Module) -> set[str]:
+    weights = model.named_parameters(remove_duplicate=False)
+    return {name for name, weight in weights if not weight.requires_grad}
 
 
 class Journal:

@@ -3,7 +3,7 @@
 import gc
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -12,8 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from whymatch.batching import MAX_CELLS_PER_PASS, Size, pieces
-from whymatch.learning.checkpoint import Journal, load_checkpoint, save_checkpoint
+from whymatch.learning.checkpoint import Journal, learned_state, load_checkpoint, restore, save_checkpoint
 from whymatch.learning.processes import Processes
+from whymatch.text.encoders.adapter import mean_adapter
 
 Item = TypeVar("Item")
 BATCHES_SORTED_TOGETHER = 32  # among which items of similar size are brought together
@@ -146,7 +147,7 @@ class Fitting(Generic[Item]):
             gc.unfreeze()
             if self.journal is not None:
                 self.journal.close()
-        self.model.load_state_dict(self.best_weights)
+        restore(self.model, self.best_weights)
         self.model.eval()
         return self.best
 
@@ -166,7 +167,7 @@ class Fitting(Generic[Item]):
             score = self.score()
             if score > self.best:
                 self.best, self.best_epoch = score, self.epoch
-                self.best_weights = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
+                self.best_weights = _copies(learned_state(self.model))
             self.epoch, self.place = self.epoch + 1, 0
             self._note({"epoch": self.epoch, "step": self.step, "last loss": self.last_loss, "validation": score})
             done = f"epoch {self.epoch}, step {self.step}, loss {self.last_loss:.4g}"
@@ -251,7 +252,7 @@ class Fitting(Generic[Item]):
             return
         random = self.processes.random_states()
         if self.processes.first:
-            tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+            tensors = {f"model.{name}": tensor for name, tensor in learned_state(self.model).items()}
             tensors |= {f"best.{name}": tensor for name, tensor in self.best_weights.items()}
             for number, values in self.optimiser.state_dict()["state"].items():
                 tensors |= {f"optimiser.{number}.{name}": torch.as_tensor(value) for name, value in values.items()}
@@ -273,7 +274,7 @@ class Fitting(Generic[Item]):
         self.step, self.epoch, self.place = state["step"], state["epoch"], state["place"]
         self.best, self.best_epoch = -math.inf if state["best"] is None else state["best"], state["best_epoch"]
         try:
-            self.model.load_state_dict(_under("model.", tensors))
+            restore(self.model, _under("model.", tensors))
         except RuntimeError as error:
             raise ValueError(f"The checkpoint in {self.folder} is of another model: {error}") from None
         self.best_weights = _under("best.", tensors)
@@ -295,15 +296,16 @@ def fit(fitting: Fitting[Item], items: Sequence[Item], *, resume: bool = False) 
     trainings = fitting.schedule.average_weights_of
     if trainings == 1:
         return fitting.run(items, resume=resume)
-    start, trained = _copies(fitting.model.state_dict()), []
+    start, trained = _copies(learned_state(fitting.model)), list[dict[str, Tensor]]()
     for number in range(trainings):
         fitting.report(f"training {number + 1} of {trainings}")
-        fitting.model.load_state_dict(start)
+        restore(fitting.model, start)
         schedule = replace(fitting.schedule, seed=fitting.schedule.seed + SEED_STEP * number)
         folder = fitting.folder / f"training-{number}" if fitting.folder is not None else None
         replace(fitting, schedule=schedule, folder=folder).run(items, resume=resume)
-        trained.append(_copies(fitting.model.state_dict()))
-    fitting.model.load_state_dict({name: _mean([weights[name] for weights in trained]) for name in start})
+        trained.append(_copies(learned_state(fitting.model)))
+    mean = {name: _mean([weights[name] for weights in trained]) for name in start}
+    restore(fitting.model, mean | mean_adapter(fitting.model, trained))
     score = fitting.score()
     fitting.report(f"the mean of {trainings} trainings, validation {fitting.task.measure} {score:.4g}")
     return score
@@ -335,6 +337,6 @@ def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
-def _copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def _copies(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Tensors that share no memory, as safetensors wants them."""
     return {name: tensor.detach().clone() for name, tensor in tensors.items()}

@@ -10,6 +10,7 @@ from whymatch.transport.entropic import Temperature
 
 MAX_HIDDEN = 16_384  # units of a layer
 MAX_LAYERS = 64
+TUNED = ("fine-tuned", "adapter")  # kinds that train a model of transformers
 SMOOTH = 0.1  # the temperature of a plan's derivative, unless another is given
 
 
@@ -27,7 +28,8 @@ class _EncoderTable:
 
     `context` is what a span's vector is read with: nothing else, its `text`, or `both` texts together. Words are always
     read in their text. `vectors`, `hidden` and `layers` are those of a recurrent encoder; with 0 layers it is the mean
-    of the word vectors, which does not learn. A fine-tuned model keeps its own `dropout` unless one is given.
+    of the word vectors, which does not learn. A fine-tuned model keeps its own `dropout` unless one is given. `rank`
+    and `last_layers` are those of an adapter: how many of the last transformer layers it sits on, all unless given.
     """
 
     table: ClassVar[str]
@@ -38,6 +40,8 @@ class _EncoderTable:
     hidden: int = 200
     layers: int = 2
     dropout: float | None = None
+    rank: int = 8
+    last_layers: int | None = None
 
     def __post_init__(self) -> None:
         if not (1 <= self.hidden <= MAX_HIDDEN and 0 <= self.layers <= MAX_LAYERS):
@@ -50,8 +54,12 @@ class _EncoderTable:
                 refuse_unread(self, self.table, ["hidden", "dropout"], "one or more layers")
         else:
             refuse_unread(self, self.table, ["vectors", "hidden", "layers"], "kind = 'recurrent'")
-        if self.context == "both" and self.kind != "fine-tuned":
-            raise ValueError(f"[{self.table}] context = 'both' goes with kind = 'fine-tuned'.")
+        if self.kind != "adapter":
+            refuse_unread(self, self.table, ["rank", "last_layers"], "kind = 'adapter'")
+        elif self.rank < 1 or (self.last_layers is not None and self.last_layers < 1):
+            raise ValueError(f"[{self.table}] rank and last_layers are 1 or more.")
+        if self.context == "both" and self.kind not in TUNED:
+            raise ValueError(f"[{self.table}] context = 'both' goes with kind = 'fine-tuned' or 'adapter'.")
 
     @property
     def learns(self) -> bool:
@@ -60,7 +68,7 @@ class _EncoderTable:
 
     def check(self, spans: str) -> None:
         """Raises ValueError where it cannot be built for spans of a kind."""
-        if self.kind == "fine-tuned" and spans == "word" and self.context == "none":
+        if self.kind in TUNED and spans == "word" and self.context == "none":
             raise ValueError(f"[{self.table}] words are read in context: give context = 'text' or 'both' to fine-tune.")
         if self.kind == "recurrent" and self.vectors is None:
             raise ValueError(f'[{self.table}] kind = "recurrent" needs vectors: a file of word vectors.')
@@ -71,12 +79,12 @@ class EncoderSettings(_EncoderTable):
     """The encoder whose vectors are aligned.
 
     `frozen`: a model's vectors as they are; `projected`: with a linear map that is trained; `fine-tuned`: the whole
-    model; `recurrent`: a bi-SRU over word vectors. `layer` is that of a frozen model of words. With 0 layers, a
-    recurrent encoder weighs words by their rarity to the power `rare`.
+    model; `adapter`: low-rank changes of the model's weights; `recurrent`: a bi-SRU over word vectors. `layer` is that
+    of a frozen model of words. With 0 layers, a recurrent encoder weighs words by their rarity to the power `rare`.
     """
 
     table: ClassVar[str] = "encoder"
-    kind: Literal["frozen", "projected", "fine-tuned", "recurrent"] = "projected"
+    kind: Literal["frozen", "projected", "fine-tuned", "adapter", "recurrent"] = "projected"
     layer: int | None = None
     rare: float = 0.0
 
@@ -84,7 +92,7 @@ class EncoderSettings(_EncoderTable):
         if self.context is None:
             object.__setattr__(self, "context", "none")
         super().__post_init__()
-        if self.kind in ("fine-tuned", "recurrent"):
+        if self.kind in (*TUNED, "recurrent"):
             refuse_unread(self, self.table, ["layer"], "kind = 'frozen' or 'projected'")
         if self.rare < 0:
             raise ValueError(f"[{self.table}] rare is 0 or more, got {self.rare:g}.")
@@ -101,16 +109,17 @@ class EncoderSettings(_EncoderTable):
 class ReaderSettings(_EncoderTable):
     """A second encoder, whose vectors the head compares: it reads the linked spans `alone`, or in their texts.
 
-    Unless a context is given, a fine-tuned one reads `both` sides together, and a recurrent one each span by itself.
+    Unless a context is given, a fine-tuned one or an adapter reads `both` sides together, and a recurrent one each span
+    by itself.
     """
 
     table: ClassVar[str] = "reader"
-    kind: Literal["fine-tuned", "recurrent"] = "fine-tuned"
+    kind: Literal["fine-tuned", "adapter", "recurrent"] = "fine-tuned"
     alone: bool = True
 
     def __post_init__(self) -> None:
         if self.context is None:
-            object.__setattr__(self, "context", "both" if self.kind == "fine-tuned" else "none")
+            object.__setattr__(self, "context", "both" if self.kind in TUNED else "none")
         super().__post_init__()
 
     def check(self, spans: str) -> None:

@@ -63,7 +63,8 @@ class Settings:
     def _check_task(self, rule: Transport | Attend, cost: Cost) -> None:
         """Raises ValueError for what a task does not read, and where it has nothing to learn."""
         learns = self.encoder.learns or cost.trains
-        advice = 'give a cost term {refined = 32}, or [encoder] kind = "projected", "fine-tuned" or "recurrent"'
+        kinds = '"projected", "fine-tuned", "adapter" or "recurrent"'
+        advice = f"give a cost term {{refined = 32}}, or [encoder] kind = {kinds}"
         if self.task == "rank":
             if not learns:
                 raise ValueError(f"A ranker has nothing to learn: {advice}.")

@@ -25,9 +25,12 @@ from whymatch.learning.fit import Fitting, TrainingProgress, fit
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings
 from whymatch.learning.tasks import Teacher, build_task
+from whymatch.matching.classifier import Classifier
+from whymatch.matching.ranker import Ranker
 from whymatch.matching.saving import from_pretrained
 from whymatch.text.document import Document
 from whymatch.text.encoders.trainable import Projected
+from whymatch.text.encoders.tuning import TunedEncoder
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ def train_one(
         watch.line("labels: " + ", ".join(f"{label} {count:,}" for label, count in sorted(counts.items())))
     model = build(settings, [*train_split, *validation])
     prepare(model)
-    started_with = {**asdict(settings), "records": _fingerprint([*train_split, *validation])}
+    started_with = {**asdict(settings), **_bases(model), "records": _fingerprint([*train_split, *validation])}
     teacher = None
     if settings.loss.teacher is not None:
         teacher = Teacher(settings.loss.teacher)
@@ -140,6 +143,12 @@ def train_one(
         model.save_pretrained(folder / "best")
     processes.wait()
     return Run(settings, best, folder, task.measure, processes.first)
+
+
+def _bases(model: Ranker | Classifier) -> dict[str, str]:
+    """The SHA-256 of the models that adapters are trained over: checkpoints do not have their weights."""
+    parts = [(name, part.base) for name, part in model.named_modules() if isinstance(part, TunedEncoder)]
+    return {f"SHA-256 of the base of {name}": base.sha256 for name, base in parts if base is not None}
 
 
 def _finish(best: Run, done: Sequence[Run], folder: Path) -> None:

@@ -1,6 +1,5 @@
 """Encoders as plain values, and back: what config.json says of the encoders of a model."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import torch
 
 from whymatch.text.encoders import Encoder
 from whymatch.text.encoders.context import InContext, WordEncoder
+from whymatch.text.encoders.models import name_on_hub
 from whymatch.text.encoders.recurrent import RecurrentEncoder
 from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
 from whymatch.text.encoders.trainable import Projected
@@ -50,7 +50,7 @@ def build_encoder(folder: Path, values: dict[str, Any], vectors: WordVectors | N
     if given is not None:
         return given
     if kind in ("sentence", "word"):
-        model = folder if values["inside"] else _name_on_hub(values["model"])
+        model = folder if values["inside"] else name_on_hub(values["model"])
         if kind == "word":
             words = WordEncoder(model, layer=values["layer"])
             words.model = values["model"]  # not that of the folder
@@ -70,12 +70,3 @@ def build_encoder(folder: Path, values: dict[str, Any], vectors: WordVectors | N
     raise ValueError(
         f"its encoder, {values['name']}, is not in the folder: from_pretrained(folder, encoder=…) takes it"
     )
-
-
-def _name_on_hub(name: str) -> str:
-    """A name from config.json, which must be that of a model on the hub and not the path of a folder."""
-    if not re.fullmatch(r"[\w-][\w.-]*(/[\w-][\w.-]*)?", name):
-        raise ValueError(
-            f"{name!r:.80} is no name of a model on the hub. Models in folders are saved with their encoders."
-        )
-    return name

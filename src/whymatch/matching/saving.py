@@ -28,18 +28,19 @@ from whymatch.matching.matcher import Matcher
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Transport, rule_from_dict
 from whymatch.text.encoders import Encoder
-from whymatch.text.encoders.context import InContext, WordEncoder
-from whymatch.text.encoders.folders import member, model_files
+from whymatch.text.encoders.context import WordEncoder
+from whymatch.text.encoders.folders import copy_files, member, model_files
 from whymatch.text.encoders.modules import sentence_files
 from whymatch.text.encoders.recurrent import RecurrentEncoder
-from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
+from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.text.encoders.trainable import Projected
+from whymatch.text.encoders.tuning import TunedEncoder
 from whymatch.text.vectors import WordVectors
 
 FORMAT = 7
 CONFIG, WEIGHTS, COUNTS, VOCABULARY = "config.json", "model.safetensors", "words.json", "vocabulary.json"
 OF_MODEL = {"encoder": "encoder.model.", "reader": "reader.encoder.model."}
-"""The folders of encoders, and how the names of weights begin that stand in the folder of a fine-tuned one."""
+"""The folders of encoders, and how the names of weights begin that stand in the folder of one that was tuned."""
 DRAFT = ".whymatch-draft-"
 AGAIN = "Copy the model again from where it was saved, or save it again"
 
@@ -78,7 +79,7 @@ def _write(model: Matcher, folder: Path) -> dict[str, Any]:
         encoders["reader"] = model.reader.encoder
     for name, encoder in encoders.items():
         _write_encoder(encoder, folder / name)
-    tuned = [name for name, encoder in encoders.items() if isinstance(encoder, FineTuned | InContext)]
+    tuned = [name for name, encoder in encoders.items() if isinstance(encoder, TunedEncoder)]
     elsewhere = tuple(OF_MODEL[name] for name in tuned)
     tensors = {name: tensor for name, tensor in model.state_dict().items() if not name.startswith(elsewhere)}
     tensors |= _write_vectors(encoders.values(), folder)
@@ -135,15 +136,13 @@ def _describe_reader(reader: LinkReader) -> dict[str, Any]:
 
 
 def _write_encoder(encoder: Any, folder: Path) -> None:
-    """What of an encoder has a folder of its own: the model that was fine-tuned, or one that nobody else has."""
-    if isinstance(encoder, FineTuned | InContext):
+    """What of an encoder has a folder of its own: what was tuned, or a model that nobody else has."""
+    if isinstance(encoder, TunedEncoder):
         encoder.write(folder)
     base = encoder.encoder if isinstance(encoder, Projected) else None
     if isinstance(base, SentenceEncoder | WordEncoder) and base.local:
         names = sentence_files(base.folder) if isinstance(base, SentenceEncoder) else model_files(base.folder)
-        for name in names:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(member(base.folder, name), folder / name)
+        copy_files(base.folder, names, folder)
 
 
 def _write_vectors(encoders: Iterable[Any], folder: Path) -> dict[str, Tensor]:

@@ -9,9 +9,11 @@ import torch
 from torch import Tensor
 
 from whymatch.text.document import Document
+from whymatch.text.encoders.adapter import Adapter
 from whymatch.text.encoders.models import MINILM, is_folder, locate, short
-from whymatch.text.encoders.network import Network, load, load_own
-from whymatch.text.encoders.trainable import TrainableEncoder, mean_rows, to_array
+from whymatch.text.encoders.network import Network, load
+from whymatch.text.encoders.trainable import mean_rows, to_array
+from whymatch.text.encoders.tuning import TunedEncoder
 from whymatch.text.spans import Span, overlaps
 
 
@@ -54,25 +56,27 @@ class WordEncoder:
         return self.network.reads(pieces, only_latin=self.model == MINILM)
 
 
-class InContext(TrainableEncoder):
-    """Each text read as a whole, or with the other one where `jointly`; the weights of the model are trained.
+class InContext(TunedEncoder):
+    """Each text read as a whole, or with the other one where `jointly`; the model's weights or `adapter` are trained.
 
     What is predicted from such vectors is faithful to the vectors and not to the text: a span without a link may have
     had its part in the vector of one with a link.
     """
 
     contextual = True
-    tuned = True
 
     def __init__(
-        self, model: str | Path = MINILM, *, jointly: bool = False, device: str | None = None, download: bool = False
+        self,
+        model: str | Path = MINILM,
+        *,
+        jointly: bool = False,
+        adapter: Adapter | None = None,
+        device: str | None = None,
+        download: bool = False,
     ) -> None:
-        super().__init__()
-        self.network = load_own(locate(model, download=download), device)
-        self.model = self.network.model
+        super().__init__(model, adapter, device, download)
         self.jointly = jointly
-        self.size = self.network.size
-        self.name = f"{short(model)}, fine-tuned, {'both texts together' if jointly else 'in context'}"
+        self.name += ", both texts together" if jointly else ", in context"
         self.eval()  # as the network is after loading
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
@@ -131,10 +135,6 @@ class InContext(TrainableEncoder):
     def pair_room(self) -> int:
         """Tokens of two texts that fit in one window."""
         return self.network.room - len(self.network.together([], [])[0])
-
-    def write(self, folder: Path) -> None:
-        """The model and its tokenizer."""
-        self.network.write(folder)
 
 
 def _tokens_in_windows(network: Network, texts: Sequence[str]) -> list[int]:

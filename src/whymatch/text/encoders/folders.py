@@ -1,9 +1,10 @@
 """Reads the folder of a Hugging Face model as data: it runs no code, opens no pickle and follows no link out of it."""
 
+import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +13,7 @@ from typing import Any
 from safetensors.torch import load_file
 from torch import Tensor
 
-from whymatch.files import inside
+from whymatch.files import file_digest, inside
 
 CONFIG, WEIGHTS, SHARDS = "config.json", "model.safetensors", "model.safetensors.index.json"
 _ADAPTER = "adapter_config.json"
@@ -138,6 +139,19 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         if name != SHARDS:
             tensors |= load_file(member(folder, name))
     return tensors
+
+
+def weights_digest(folder: Path) -> str:
+    """The SHA-256 of the file that holds the weights; where they are in several, that of the list of theirs."""
+    digests = [file_digest(member(folder, name)) for name in _weight_files(folder) if name != SHARDS]
+    return digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+
+def copy_files(folder: Path, names: Iterable[str], target: Path) -> None:
+    """Copies files of a model's folder into another one, links as what they lead to."""
+    for name in names:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(member(folder, name), target / name)
 
 
 def _tokenizer_files(folder: Path) -> list[str]:

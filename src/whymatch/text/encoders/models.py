@@ -1,5 +1,6 @@
 """Where a model comes from: a folder, the bundled extra, the local cache, or the hub if that is allowed."""
 
+import re
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -61,6 +62,15 @@ def is_folder(model: str | Path) -> bool:
 def short(model: str | Path) -> str:
     """What a model is called: its name on the hub, or that of its folder."""
     return _expanded(model).resolve().name if is_folder(model) else str(model)
+
+
+def name_on_hub(name: str) -> str:
+    """A name from a saved file, which must be that of a model on the hub and not the path of a folder."""
+    if not re.fullmatch(r"[\w-][\w.-]*(/[\w-][\w.-]*)?", name):
+        raise ValueError(
+            f"{name!r:.80} is no name of a model on the hub. Models in folders are saved with their encoders."
+        )
+    return name
 
 
 def _expanded(model: str | Path) -> Path:

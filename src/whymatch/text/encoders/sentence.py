@@ -8,10 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from whymatch.text.encoders.adapter import Adapter
 from whymatch.text.encoders.models import MINILM, is_folder, locate, short
-from whymatch.text.encoders.modules import LIMITS, MODULES, Pooling, read_pooling
-from whymatch.text.encoders.network import Network, load, load_own
-from whymatch.text.encoders.trainable import TrainableEncoder, to_array
+from whymatch.text.encoders.modules import LIMITS, MODULES, Pooling, read_pooling, sentence_files
+from whymatch.text.encoders.network import Network, load
+from whymatch.text.encoders.trainable import to_array
+from whymatch.text.encoders.tuning import TunedEncoder
 from whymatch.text.spans import Span
 
 
@@ -48,22 +50,23 @@ class SentenceEncoder:
         return self.network.reads(pieces, only_latin=self.name == MINILM)
 
 
-class FineTuned(TrainableEncoder):
-    """As `SentenceEncoder`, with a copy of the model of its own, whose weights are trained."""
+class FineTuned(TunedEncoder):
+    """As `SentenceEncoder`, with a copy of the model of its own, whose weights or whose `adapter` are trained."""
 
     contextual = False
-    tuned = True
 
-    def __init__(self, model: str | Path = MINILM, *, device: str | None = None, download: bool = False) -> None:
-        super().__init__()
-        folder = locate(model, download=download)
-        self.pooling = read_pooling(folder)
+    def __init__(
+        self,
+        model: str | Path = MINILM,
+        *,
+        adapter: Adapter | None = None,
+        device: str | None = None,
+        download: bool = False,
+    ) -> None:
+        super().__init__(model, adapter, device, download)
+        self.pooling = read_pooling(self._start.folder)
         if self.pooling.learned:
             raise ValueError(f"{model} has a Dense layer, which is not trained here. Use a model without it.")
-        self.network = load_own(folder, device)
-        self.model = self.network.model
-        self.size = self.network.size
-        self.name = f"{short(model)}, fine-tuned"
         self.eval()  # as the network is after loading
 
     def states(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Tensor]:
@@ -78,9 +81,9 @@ class FineTuned(TrainableEncoder):
         """Whether the model knows most tokens of each piece."""
         return self.network.reads(pieces)
 
-    def write(self, folder: Path) -> None:
-        """A model that this class, `SentenceEncoder` and sentence-transformers read."""
-        self.network.write(folder)
+    def export(self, folder: Path) -> None:
+        """Writes the whole model as this class, `SentenceEncoder` and sentence-transformers read it."""
+        super().export(folder)
         kinds = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}
         modules = [
             {"idx": i, "name": str(i), "path": place, "type": f"sentence_transformers.models.{kind}"}
@@ -96,6 +99,9 @@ class FineTuned(TrainableEncoder):
             (LIMITS, {"max_seq_length": min(self.pooling.room, self.network.room)}),
         ):
             (folder / name).write_text(json.dumps(values))
+
+    def _base_files(self, folder: Path) -> list[str]:
+        return sentence_files(folder)
 
 
 def _encode_spans(
