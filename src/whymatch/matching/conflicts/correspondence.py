@@ -1,0 +1,126 @@
+"""Which words of one text stand where which words of the other stand: by their alignment, and by what is equal."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from whymatch.text.antonyms import lemmas
+from whymatch.text.spans import Span, overlaps, words
+
+Kind: TypeAlias = Literal["number", "date", "name", "negation", "antonym", "role"]
+
+FUNCTION_WORDS = frozenset(
+    """a an the this that these those it its he him his she her hers they them their theirs we us our ours you your yours i me
+    my mine who whom whose which what where when why how there here be is are was were been being am 's 're 'm 've 'd 'll s t
+    has have had having do does did doing done will would shall should can could may might must ought not n't no nor and or but
+    if then than so as of at by for with about against between into through during before after above below to from up down in
+    out on off over under again further once because until while although though since whether either neither both each few
+    more most other some such only own same too very just also yet still however therefore thus even ever much many any all
+    every another one ones else rather quite let lets per via upon within without among across toward towards onto""".split()
+)
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Words of two texts that contradict each other.
+
+    Args:
+        kind: number, date, name, negation, antonym or role.
+        left, right: the words' spans in each text. A negation has them on one side only; a role has two on each.
+    """
+
+    kind: Kind
+    left: tuple[Span, ...]
+    right: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a text, or another character that shows."""
+
+    text: str
+    span: Span
+
+    @cached_property
+    def lower(self) -> str:
+        return self.text.lower().replace("’", "'")
+
+    @cached_property
+    def carries_meaning(self) -> bool:
+        """Whether it is neither punctuation nor a function word."""
+        return self.lower[:1].isalnum() and self.lower not in FUNCTION_WORDS and not self.lower.endswith("n't")
+
+    @cached_property
+    def lemmas(self) -> frozenset[str]:
+        return frozenset(lemmas(self.lower))
+
+
+class Correspondence:
+    """The words of two texts and what links them.
+
+    Args:
+        left, right: the two texts.
+        links: spans of words of the left and the right text that mean the same, by a word aligner.
+    """
+
+    def __init__(self, left: str, right: str, links: Iterable[tuple[Span, Span]]) -> None:
+        self.texts = left, right
+        self.left, self.right = ([Word(text[span.start : span.end], span) for span in words(text)] for text in self.texts)
+        pairs = [*links]
+        own, other = self.numbers(0, (a for a, _ in pairs)), self.numbers(1, (b for _, b in pairs))
+        self.links = {(i, j) for left_words, right_words in zip(own, other, strict=True) for i in left_words for j in right_words}
+        """The numbers of words that are aligned."""
+        matcher = SequenceMatcher(None, [w.lower for w in self.left], [w.lower for w in self.right], autojunk=False)
+        self.blocks = [(tag, range(a, b), range(c, d)) for tag, a, b, c, d in matcher.get_opcodes()]
+        """What makes the left text the right one: runs of words that are equal, replaced, deleted or inserted."""
+
+    def numbers(self, side: int, spans: Iterable[Span]) -> list[range]:
+        """The numbers of the words of one text that overlap each span."""
+        own = (self.left, self.right)[side]
+        return overlaps([word.span for word in own], spans)
+
+    @cached_property
+    def equal(self) -> set[tuple[int, int]]:
+        """The numbers of equal words, whatever their case, in the same order in both texts."""
+        return {pair for tag, own, other in self.blocks if tag == "equal" for pair in zip(own, other, strict=True)}
+
+    @cached_property
+    def forms(self) -> tuple[frozenset[str], frozenset[str]]:
+        """All the words of each text in lower case."""
+        return frozenset(word.lower for word in self.left), frozenset(word.lower for word in self.right)
+
+    @cached_property
+    def replaced(self) -> set[tuple[int, int]]:
+        """The numbers of words in runs that replace each other, with equal words around them."""
+        runs = [(own, other) for tag, own, other in self.blocks if tag == "replace"]
+        return {(i, j) for own, other in runs if max(len(own), len(other)) <= 6 for i in own for j in other}
+
+    def anchored(self, i: int, j: int) -> bool:
+        """Whether two words are the same one in both texts: aligned or equal, or the beginning or end of both."""
+        if i < 0 or j < 0 or i >= len(self.left) or j >= len(self.right):
+            return (i < 0 and j < 0) or (i >= len(self.left) and j >= len(self.right))
+        return (i, j) in self.links or (i, j) in self.equal
+
+    def context(self, own: range, other: range) -> int:
+        """How many of the two neighbours of a run of words of each text are the same: 0, 1 or 2."""
+        return self.anchored(own[0] - 1, other[0] - 1) + self.anchored(own[-1] + 1, other[-1] + 1)
+
+    def linked(self, own: Sequence[int], other: Sequence[int]) -> bool:
+        """Whether some word of one is aligned with some word of the other, or replaces it."""
+        pairs = {(i, j) for i in own for j in other}
+        return bool(pairs & self.links or pairs & self.replaced)
+
+    @cached_property
+    def shared(self) -> float:
+        """The share of the words with meaning, of the text that has fewer, that the other text has too."""
+        return min(self._shared(0), self._shared(1)) if self.left and self.right else 0.0
+
+    def _shared(self, side: int) -> float:
+        own, other = (self.left, self.right) if side == 0 else (self.right, self.left)
+        aligned = {pair[side] for pair in self.links | self.equal}
+        lemmas_of_other = frozenset(lemma for word in other for lemma in word.lemmas)
+        numbers = [number for number, word in enumerate(own) if word.carries_meaning]
+        same = [n for n in numbers if n in aligned or own[n].lemmas & lemmas_of_other]
+        return len(same) / len(numbers) if numbers else 1.0

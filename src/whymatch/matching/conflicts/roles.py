@@ -1,0 +1,76 @@
+"""Words that change places around others: who does it, and to whom."""
+
+from collections import Counter
+
+from whymatch.matching.conflicts.correspondence import Conflict, Correspondence, Word
+from whymatch.text.spans import Span
+
+_COORDINATORS = frozenset(", ; / & and or nor".split())
+_SYMMETRIC = frozenset("meet meets met marry marries married equal equals resemble resembles with and or near beside versus vs".split())
+_PREPOSITIONS = frozenset(
+    "to from than over after before under above behind in on of by into at for inside onto against through".split()
+)
+_MAX_WORDS = 6
+_MIN_NEIGHBOURS = 3
+
+
+def role_conflicts(pair: Correspondence) -> list[Conflict]:
+    """Two runs of words that have changed places around words that have not: "Alice beat Bob", "Bob beat Alice"."""
+    runs = _runs(pair)
+    found = list[Conflict]()
+    for (own_x, other_x) in runs:
+        for (own_y, other_y) in runs:
+            if own_x[-1] < own_y[0] and other_y[-1] < other_x[0] and _exchanged(pair, own_x, own_y, other_x, other_y):
+                left = _span(pair.left, own_x), _span(pair.left, own_y)
+                found.append(Conflict("role", left, (_span(pair.right, other_y), _span(pair.right, other_x))))
+    return found
+
+
+def _span(words: list[Word], run: range) -> Span:
+    return Span(words[run[0]].span.start, words[run[-1]].span.end)
+
+
+def _form(word: Word) -> str:
+    return word.lower.removesuffix("'s")
+
+
+def _runs(pair: Correspondence) -> list[tuple[range, range]]:
+    """The runs of equal words of both texts that hold a word with meaning which each text has once."""
+    left, right = [_form(word) for word in pair.left], [_form(word) for word in pair.right]
+    counts = Counter(left), Counter(right)
+    places = {form: number for number, form in enumerate(right)}
+    runs = set[tuple[range, range]]()
+    for i, form in enumerate(left):
+        if not pair.left[i].carries_meaning or counts[0][form] != 1 or counts[1][form] != 1:
+            continue
+        j, before, after = places[form], 0, 1
+        while i > before and j > before and left[i - before - 1] == right[j - before - 1]:
+            before += 1
+        while i + after < len(left) and j + after < len(right) and left[i + after] == right[j + after]:
+            after += 1
+        runs.add((range(i - before, i + after), range(j - before, j + after)))
+    return sorted((run for run in runs if len(run[0]) <= _MAX_WORDS), key=lambda run: run[0][0])
+
+
+def _exchanged(pair: Correspondence, own_x: range, own_y: range, other_x: range, other_y: range) -> bool:
+    """Whether x stands in the right text where y stands in the left one, and y where x stands, around the same words."""
+    left, right = [_form(word) for word in pair.left], [_form(word) for word in pair.right]
+
+    def at(forms: list[str], place: int) -> str:
+        return forms[place] if 0 <= place < len(forms) else ""
+
+    neighbours = (
+        (at(left, own_x[0] - 1) == at(right, other_y[0] - 1))
+        + (at(left, own_x[-1] + 1) == at(right, other_y[-1] + 1))
+        + (at(left, own_y[0] - 1) == at(right, other_x[0] - 1))
+        + (at(left, own_y[-1] + 1) == at(right, other_x[-1] + 1))
+    )
+    if neighbours < _MIN_NEIGHBOURS:
+        return False
+    if at(left, own_x[0]) in _PREPOSITIONS or at(left, own_y[0]) in _PREPOSITIONS:
+        return False  # a preposition that moves with its words keeps their role
+    if at(left, own_x[-1] + 1) in _COORDINATORS and at(left, own_y[0] - 1) in _COORDINATORS:
+        return False
+    between = set(left[own_x[-1] + 1 : own_y[0]]) & set(right[other_y[-1] + 1 : other_x[0]])
+    meaning = {word.lower for word in pair.left[own_x[-1] + 1 : own_y[0]] if word.carries_meaning}
+    return bool(between & (meaning | _PREPOSITIONS) - _SYMMETRIC)
