@@ -13,8 +13,8 @@ MONTHS = "january february march april may june july august september october no
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _MONTH_NUMBERS = {name: n for n, month in enumerate(MONTHS, start=1) for name in (month, month[:3])} | {"sept": 9}
 _MONTH = rf"(?P<month>{'|'.join(sorted(_MONTH_NUMBERS, key=len, reverse=True))})\b\.?"
-_DAY = r"(?P<day>0?[1-9]|[12]\d|3[01])(?:\s?(?:st|nd|rd|th))?\b"
-_YEAR = r"(?P<year>1\d{3}|20\d{2})\b(?![.,]\d)"
+_DAY = r"(?P<day>\d{1,3})(?:\s?(?:st|nd|rd|th))?\b"  # whether there is such a day, or year, is not asked: a typo is a date
+_YEAR = r"(?P<year>\d{4,5})\b(?![.,]\d)"
 _HOURS = r"(?P<hour>[01]?\d|2[0-4])"
 _HALF = r"(?P<half>[ap])(?:\.\s?m\b\.?|m\b)"
 
@@ -87,8 +87,6 @@ def _readings(kind: str, match: re.Match[str]) -> frozenset[Reading]:
         return frozenset()
     month = int(name) if name.isdigit() else _MONTH_NUMBERS[name.lower()]
     day, year = (None if parts.get(part) is None else int(parts[part]) for part in ("day", "year"))
-    if month > 12 or (day or 0) > 31:
-        return frozenset()
     return frozenset({(year, month, day)})
 
 
@@ -103,8 +101,9 @@ def _names_month(match: re.Match[str]) -> bool:
 def _numeric(first: int, second: int, year: str) -> frozenset[Reading]:
     """Dates such as 03/05/2020, whose day may come first or second."""
     years = [int(year)] if len(year) == 4 else [1900 + int(year), 2000 + int(year)]
-    orders = [(month, day) for month, day in ((first, second), (second, first)) if 1 <= month <= 12 and 1 <= day <= 31]
-    return frozenset((own, month, day) for own in years for month, day in orders)
+    orders = [(first, second), (second, first)]
+    valid = [(month, day) for month, day in orders if 1 <= month <= 12 and 1 <= day <= 31]
+    return frozenset((own, month, day) for own in years for month, day in valid or orders)
 
 
 def _times(parts: dict[str, str | None]) -> frozenset[Reading]:

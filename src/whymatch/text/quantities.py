@@ -40,8 +40,9 @@ _HEDGES = {tuple(words.split("_")): hedge for hedge in ("about", "over", "under"
            {"about": _ABOUT, "over": _OVER, "under": _UNDER}[hedge]}  # fmt: skip
 
 _TOKEN = re.compile(
-    r"(?P<identifier>[^\W\d_]+[-‐]?\d[\w-]*)"
-    r"|(?P<numeral>\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3})+(?:[.,]\d+)?(?![\d])|\d+(?:[.,]\d+)*|(?<![\w.])\.\d+)"
+    r"(?P<currency>(?i:rmb|usd|eur|gbp|cny|jpy|inr|chf|cad|aud|hkd)(?=\d))"
+    r"|(?P<identifier>[^\W\d_]+[-‐]?\d[\w-]*)"
+    r"|(?P<numeral>\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3})+(?:[.,]\d+)?(?!\w)|\d+(?:[.,]\d+)*|(?<![\w.])\.\d+)"
     r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)"
     r"|(?P<sign>\S)"
 )
@@ -58,6 +59,7 @@ class Quantity:
         value: the number alone.
         unit: None for a plain number.
         hedge: "about", "over" or "under" where the text says that the number is not exact.
+        step: what its last digit is worth where it has decimals, otherwise 0.
         vague: whether it may be no number at all, as "one" and the article in "a week".
         year: whether it looks like a year.
     """
@@ -66,13 +68,15 @@ class Quantity:
     value: Fraction
     unit: Unit | None = None
     hedge: str = ""
+    step: Fraction = Fraction(0)
     vague: bool = False
     year: bool = False
 
     def agrees(self, other: "Quantity") -> bool:
         """Whether both can be the same quantity: a unit may be missing, and a hedged number may be near."""
-        pairs = [(self.value, other.value)]
-        tolerance = 0.0
+        pairs, tolerance = [(self.value, other.value)], 0.0
+        if self._rounds(other) or other._rounds(self):
+            return True
         if self.unit and other.unit:
             if self.unit.dimension != other.unit.dimension:
                 return self._share() is not None and self._share() == other._share()
@@ -81,6 +85,12 @@ class Quantity:
         elif self.unit or other.unit:
             pairs += [(a, b) for a, b in [(self._share(), other._share())] if a is not None and b is not None]
         return any(_near(a, b, self.hedge, other.hedge, tolerance) for a, b in pairs)
+
+    def _rounds(self, other: "Quantity") -> bool:
+        """Whether it is the other one with fewer decimals, and three digits or more: "28.7 billion" for "28.71 billion"."""
+        if self.unit != other.unit or not other.step or abs(self.value) < 100 * (self.step or 1):
+            return False
+        return other.step < (self.step or 1) and abs(self.value - other.value) < (self.step or 1)
 
     def _share(self) -> Fraction | None:
         """A percentage or a plain number as a share of the whole."""
@@ -92,12 +102,12 @@ class Quantity:
 def _near(a: Fraction, b: Fraction, hedge_a: str, hedge_b: str, tolerance: float) -> bool:
     if a == b or (tolerance and abs(a - b) <= tolerance * max(abs(a), abs(b))):
         return True
-    if hedge_a == hedge_b:
-        return False
     hedges = {hedge_a, hedge_b}
+    if len(hedges) == 1 and not tolerance:
+        return False
     if "about" in hedges:
         return abs(a - b) <= max(abs(a), abs(b)) * Fraction(1, 10)
-    if hedges == {"over", "under"}:
+    if len(hedges) == 1 or hedges == {"over", "under"}:
         return False
     (low, high) = (a, b) if hedge_a == "over" or hedge_b == "under" else (b, a)
     return low <= high <= low * Fraction(3, 2)
@@ -239,8 +249,14 @@ class _Reader:
         year = year and (self.at(place - 1).lower in _YEARS_FOLLOW or self.at(place - 1).text in (",", "("))
         if unit == word_unit("decade of") and value < 100:
             value += 1900
-        hedge = self._hedge(first)
-        return [Quantity(Span(start, self.at(after - 1).end), value, unit, hedge, vague, year)], after
+        span = Span(start, self.at(after - 1).end)
+        return [Quantity(span, value, unit, self._hedge(first), self._step(place, value), vague, year)], after
+
+    def _step(self, place: int, value: Fraction) -> Fraction:
+        """What the last decimal of the numeral at a place is worth; 0 if it has none."""
+        numeral = re.fullmatch(r"[\d, ]*\.(\d+)", self.at(place).text)
+        own = parse_numeral(self.at(place).text)[0] if numeral else Fraction(0)
+        return abs(value) / own / 10 ** len(numeral[1]) if numeral and own else Fraction(0)
 
     def _number(self, place: int) -> tuple[Fraction, int, Unit | None] | None:
         """A cardinal number or a fraction in digits or words: its value and the place after it."""
@@ -359,10 +375,10 @@ class _Reader:
         return [], place + 1
 
     def _identifier(self, place: int) -> tuple[list[Quantity], int]:
-        """A number that is part of a name or follows a code of a currency: "COVID-19", "F-16", "EUR5", "mid-1990s"."""
+        """A number that is part of a name: "COVID-19", "F-16"; "mid-1990s" has a number of its own."""
         token = self.at(place)
         head, digits, tail = re.fullmatch(r"([^\W\d_]+)[-‐]?(\d+)([\w-]*)", token.text).groups()  # type: ignore[union-attr]
-        unit = symbol_unit(head) or Unit(f"{head.lower()}-{tail.lower()}", Fraction(1), shared=False)
+        unit: Unit | None = Unit(f"{head.lower()}-{tail.lower()}", Fraction(1), shared=False)
         if head.lower() in ("mid", "pre", "post", "early", "late", "ca", "c"):
             unit = word_unit("decade of") if tail == "s" else None
         return [Quantity(Span(token.start, token.end), Fraction(int(digits)), unit)], place + 1
@@ -374,8 +390,9 @@ class _Reader:
             national = self.at(place - 2).text in ("US", "C", "A", "AU", "CA", "HK") and self._touch(place - 2, place - 1)
             unit = symbol_unit(self.at(place - 2).text + sign.text) if national else symbol_unit(sign.text)
             return (unit, place - 1 - national) if unit else None
-        unit = symbol_unit(sign.text) if sign.kind == "word" and sign.text.isupper() and len(sign.text) == 3 else None
-        return (unit, place - 1) if unit else None
+        coded = sign.kind == "currency" or (sign.kind == "word" and sign.text.isupper() and len(sign.text) == 3)
+        code = symbol_unit(sign.text.upper()) if coded else None
+        return (code, place - 1) if code else None
 
     def _unit(self, place: int) -> tuple[Unit | None, int]:
         """The unit at a place, and the place after it; the place itself if there is none."""

@@ -9,7 +9,7 @@ from whymatch.text.dates import Date, dates
 from whymatch.text.quantities import Quantity, quantities
 
 _Amount: TypeAlias = Quantity | Date
-_MIN_SHARED = 0.6  # of the words, for amounts that only their unit brings together
+MIN_SHARED = 0.8  # of the other words: below, two texts may speak of different things
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,9 @@ def amount_conflicts(pair: Correspondence) -> list[Conflict]:
         [(-_closeness(pair, a, b), i, j) for i, a in enumerate(sides[0]) for j, b in enumerate(sides[1]) if _agree(a, b)]
     )
     own, other = ([n for n in range(len(side)) if n not in {p[k] for p in agreeing}] for k, side in enumerate(sides))
+    left_over = [n for i in own for n in sides[0][i].words], [n for j in other for n in sides[1][j].words]
+    if pair.shared(*left_over) < MIN_SHARED:
+        return []
     candidates = [
         (-_closeness(pair, a, b), i, j)
         for i, j, a, b in ((i, j, sides[0][i], sides[1][j]) for i in own for j in other)
@@ -103,10 +106,10 @@ def _corresponds(
     if repeated or _vague(a) or _vague(b):
         return linked and context == 2
     if not _same_dimension(a.amount, b.amount):
-        return linked and context >= 1
+        return linked and context == 2
     if linked or context == 2:
         return True
-    return left_over == (1, 1) and isinstance(a.amount, Quantity) and a.amount.unit is not None and pair.shared >= _MIN_SHARED
+    return left_over == (1, 1) and isinstance(a.amount, Quantity) and a.amount.unit is not None
 
 
 def _vague(place: _Place) -> bool:

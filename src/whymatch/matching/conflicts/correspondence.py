@@ -1,5 +1,7 @@
 """Which words of one text stand where which words of the other stand: by their alignment, and by what is equal."""
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -10,6 +12,8 @@ from whymatch.text.antonyms import lemmas
 from whymatch.text.spans import Span, overlaps, words
 
 Kind: TypeAlias = Literal["number", "date", "name", "negation", "antonym", "role"]
+
+_MIN_EQUAL = 0.6  # of the words of two texts that are mostly equal
 
 FUNCTION_WORDS = frozenset(
     """a an the this that these those it its he him his she her hers they them their theirs we us our ours you your yours i me
@@ -46,6 +50,11 @@ class Word:
     @cached_property
     def lower(self) -> str:
         return self.text.lower().replace("’", "'")
+
+    @cached_property
+    def bare(self) -> str:
+        """In lower case, without a possessive ending."""
+        return re.sub(r"'s?$", "", self.lower) or self.lower
 
     @cached_property
     def carries_meaning(self) -> bool:
@@ -87,9 +96,24 @@ class Correspondence:
         return {pair for tag, own, other in self.blocks if tag == "equal" for pair in zip(own, other, strict=True)}
 
     @cached_property
-    def forms(self) -> tuple[frozenset[str], frozenset[str]]:
-        """All the words of each text in lower case."""
-        return frozenset(word.lower for word in self.left), frozenset(word.lower for word in self.right)
+    def substituted(self) -> set[tuple[int, int]]:
+        """The numbers of words in short runs that replace each other in texts that are mostly equal, word by word."""
+        if 2 * len(self.equal) < _MIN_EQUAL * (len(self.left) + len(self.right)):
+            return set()
+        runs = [(own, other) for tag, own, other in self.blocks if tag == "replace"]
+        return {(i, j) for own, other in runs if max(len(own), len(other)) <= 4 for i in own for j in other}
+
+    def exclusive(self, i: int, j: int) -> bool:
+        """Whether two words stand in one text only; of substituted ones each text may have more, but fewer than the other."""
+        one, other = self.left[i].bare, self.right[j].bare
+        left, right = self._counts
+        if (i, j) in self.substituted:
+            return left[one] > right[one] and right[other] > left[other]
+        return not (right[one] or left[other])
+
+    @cached_property
+    def _counts(self) -> tuple[Counter[str], Counter[str]]:
+        return Counter(word.bare for word in self.left), Counter(word.bare for word in self.right)
 
     @cached_property
     def replaced(self) -> set[tuple[int, int]]:
@@ -113,14 +137,21 @@ class Correspondence:
         return bool(pairs & self.links or pairs & self.replaced)
 
     @cached_property
-    def shared(self) -> float:
-        """The share of the words with meaning, of the text that has fewer, that the other text has too."""
-        return min(self._shared(0), self._shared(1)) if self.left and self.right else 0.0
+    def lemmas(self) -> tuple[frozenset[str], frozenset[str]]:
+        """What the words of each text may be inflected forms of."""
+        left, right = (frozenset(lemma for word in own for lemma in word.lemmas) for own in (self.left, self.right))
+        return left, right
 
-    def _shared(self, side: int) -> float:
-        own, other = (self.left, self.right) if side == 0 else (self.right, self.left)
+    def shared(self, but_left: Iterable[int] = (), but_right: Iterable[int] = ()) -> float:
+        """The share of the words with meaning that the other text has too, in the text that has more words of its own.
+
+        The words of these numbers are not counted.
+        """
+        return min(self._shared(0, frozenset(but_left)), self._shared(1, frozenset(but_right)))
+
+    def _shared(self, side: int, but: frozenset[int]) -> float:
+        own = (self.left, self.right)[side]
         aligned = {pair[side] for pair in self.links | self.equal}
-        lemmas_of_other = frozenset(lemma for word in other for lemma in word.lemmas)
-        numbers = [number for number, word in enumerate(own) if word.carries_meaning]
-        same = [n for n in numbers if n in aligned or own[n].lemmas & lemmas_of_other]
+        numbers = [number for number, word in enumerate(own) if word.carries_meaning and number not in but]
+        same = [n for n in numbers if n in aligned or own[n].lemmas & self.lemmas[1 - side]]
         return len(same) / len(numbers) if numbers else 1.0

@@ -28,7 +28,7 @@ _ALIASES = [
     "ussr soviet russia russian moscow kremlin",
 ]
 _SPELLING = 0.8  # of the letters, for two spellings of a name
-_MIN_SHARED = 0.5
+MIN_SHARED = 0.8
 _FINITE = re.compile(
     r"is|was|has|had|will|would|can|could|did|does|said|says|may|might|must|should|won|made|took|went|came|got|gave|left|beat|met"
     r"|wrote|ran|sat|told|saw|knew|felt|became|began|found|kept|let|put|set|led|held|lost|sent|and|'s|\w{3,}ed|\w{3,}[^s]s"
@@ -37,8 +37,6 @@ _FINITE = re.compile(
 
 def name_conflicts(pair: Correspondence) -> list[Conflict]:
     """Names in the same place of both texts that differ, neither of which the other text has anywhere."""
-    if pair.shared < _MIN_SHARED:
-        return []
     sides = [_names(pair, 0), _names(pair, 1)]
     phrases = [{number: phrase for phrase in side for number in phrase} for side in sides]
     differing = defaultdict[tuple[int, int], tuple[set[int], set[int]]](lambda: (set(), set()))
@@ -46,25 +44,16 @@ def name_conflicts(pair: Correspondence) -> list[Conflict]:
         if i not in phrases[0] or j not in phrases[1]:
             continue
         one, other = phrases[0][i], phrases[1][j]
-        if _absent(pair.left[i], pair.forms[1]) and _absent(pair.right[j], pair.forms[0]) and not _same(pair, one, other, i, j):
-            if pair.context(one, other) or (i, j) in pair.links:
-                both = differing[one[0], other[0]]
-                both[0].add(i)
-                both[1].add(j)
+        sure = (i, j) in pair.substituted or (pair.context(one, other) == 2 and pair.shared(one, other) >= MIN_SHARED)
+        if sure and pair.exclusive(i, j) and not _same(pair, one, other, i, j):
+            both = differing[one[0], other[0]]
+            both[0].add(i)
+            both[1].add(j)
     return [Conflict("name", (_cover(pair.left, own),), (_cover(pair.right, other),)) for own, other in differing.values()]
 
 
 def _cover(words: list[Word], numbers: set[int]) -> Span:
     return Span(words[min(numbers)].span.start, words[max(numbers)].span.end)
-
-
-def _bare(word: Word) -> str:
-    return re.sub(r"'s?$", "", word.lower)
-
-
-def _absent(word: Word, forms: frozenset[str]) -> bool:
-    bare = _bare(word)
-    return bare not in forms and bare + "'s" not in forms and bare.removesuffix("s") not in forms and bare + "s" not in forms
 
 
 def _names(pair: Correspondence, side: int) -> list[range]:
@@ -101,10 +90,10 @@ def begins_sentence(own: list[Word], number: int) -> bool:
 def is_name(own: list[Word], number: int) -> bool:
     """Whether a word is part of a name: it has a capital that its place does not explain."""
     word = own[number]
-    if not word.text[0].isupper() or _bare(word) in FUNCTION_WORDS or _bare(word) in MONTHS or _bare(word) in WEEKDAYS:
+    if not word.text[0].isupper() or word.bare in FUNCTION_WORDS or word.bare in MONTHS or word.bare in WEEKDAYS:
         return False
-    if len(_bare(word)) < 2 or not begins_sentence(own, number):
-        return len(_bare(word)) >= 2
+    if len(word.bare) < 2 or not begins_sentence(own, number):
+        return len(word.bare) >= 2
     follows = own[number + 1] if number + 1 < len(own) else None
     if word.text[1:2].isupper() or word.lower.endswith("'s"):
         return True
@@ -117,14 +106,14 @@ def is_name(own: list[Word], number: int) -> bool:
 
 def _same(pair: Correspondence, one: range, other: range, i: int, j: int) -> bool:
     """Whether two names, of which word i and word j differ, may still be those of the same thing."""
-    a, b = _bare(pair.left[i]), _bare(pair.right[j])
+    a, b = pair.left[i].bare, pair.right[j].bare
     if a in _TITLES or b in _TITLES or are_antonyms(a, b):
         return True
     if any(a in alias.split() and b in alias.split() for alias in _ALIASES):
         return True
     if _derived(a, b) or _derived(b, a) or SequenceMatcher(None, a, b, autojunk=False).ratio() >= _SPELLING:
         return True
-    whole = [[_bare(side[n]) for n in run] for side, run in ((pair.left, one), (pair.right, other))]
+    whole = [[side[n].bare for n in run] for side, run in ((pair.left, one), (pair.right, other))]
     return _acronym(whole[0], whole[1]) or _acronym(whole[1], whole[0])
 
 

@@ -6,12 +6,12 @@ from whymatch.matching.conflicts.correspondence import Conflict, Correspondence,
 from whymatch.text.antonyms import are_antonyms
 
 _NEGATORS = frozenset(
-    """not n't never no none nobody nothing nowhere neither nor without cannot hardly scarcely barely
+    """not n't never no none nobody nothing nowhere neither nor without cannot hardly
     dont doesnt didnt isnt arent wasnt werent wont wouldnt cant couldnt shouldnt hasnt havent hadnt""".split()
 )
 # A negator in these expressions denies nothing, or not the sentence.
 _IDIOMS = re.compile(
-    r"""\bnot\ (?:only|just|merely|simply|solely|least|to\ mention|necessarily)\b|\bno\ (?:doubt|matter|sooner|wonder)\b
+    r"""\bnot\ (?:only|just|merely|simply|solely|least|to\ mention|necessarily)\b|\bthan\ not\b|\bno\ (?:doubt|matter|sooner|wonder)\b
     |\b(?:whether|or|if|why)\ not\b|\bnothing\ but\b|\bno\.?\s*\d|\bwithout\ (?:a\ )?doubt\b|^\W*no\s*,|\bno\ one\ (?:but|except)\b
     |\b(?:can|could)(?:\ ?not|n['’]t|\ n['’]t)\ help\b|,\ (?:is|are|was|were|do|does|did|has|have|ca|wo|would|could)\ ?n['’]t\b[^.]{1,6}\?
     |^\W*(?:is|are|was|were|do|does|did|has|have|ca|wo|would|could|should)\ ?n['’]t\b(?=.*\?\W*$)""",
@@ -24,47 +24,37 @@ _IMPLICIT = frozenset(
     rather instead free former formerly oppose opposition disagree doubt false wrong unlikely ignore exempt block bar yet until
     before otherwise contrary cancel drop quit lose loss lost hard difficult beyond empty within latest exceed still remain
     reluctant object objection rule void zero nil but although despite however abandon give impede hinder keep withhold rule
-    against too minus independent regardless irrespective away suspend lest stall defy contradict dismiss hidden secret""".split()
+    against too minus barely scarcely independent regardless irrespective away suspend lest stall defy contradict dismiss hidden secret""".split()
 )
 _IMPLICIT_FORM = re.compile(r"(?:un|dis|im|non|ir)[a-z]{4,}|[a-z]{3,}less(?:ly|ness)?")
-_MIN_SHARED_NEGATION = 0.75
-_MIN_SHARED_ANTONYM = 0.6
+MIN_SHARED_NEGATION = 0.8
+MIN_SHARED_ANTONYM = 0.8
 _CLAUSE_ENDS = frozenset(", ; : . ! ? and but or because that which who".split())
-_CONVERSES = frozenset("buy sell borrow lend give take send receive teach learn import export win lose before after".split())
 
 
 def opposite_conflicts(pair: Correspondence) -> list[Conflict]:
     """Negations and antonyms; one of each about the same word cancel out: "not cheap" and "expensive"."""
-    opposites = _antonyms(pair)
-    negations = _negations(pair)
-    kept = list[Conflict]()
-    for side, number in negations:
-        own = (pair.left, pair.right)[side]
-        near = {(i, j) for i, j in opposites if 0 < (i, j)[side] - number <= 3}
-        opposites -= near
-        if not near:
-            span = (own[number].span,)
-            kept.append(Conflict("negation", span, ()) if side == 0 else Conflict("negation", (), span))
-    return kept + [Conflict("antonym", (pair.left[i].span,), (pair.right[j].span,)) for i, j in sorted(opposites)]
+    side, extra = _extra_cues(pair)
+    opposites = {(i, j) for i, j in _antonyms(pair) if not any(0 < (i, j)[side] - cue <= 3 for cue in extra)}
+    negations = [(pair.left, pair.right)[side][cue].span for cue in extra if _denies(pair, side, cue)]
+    if len(extra) == 2 and not any(word.lower in _CLAUSE_ENDS for word in (pair.left, pair.right)[side][extra[0] : extra[1]]):
+        negations = []  # a double negation
+    if pair.shared() < MIN_SHARED_NEGATION or _implicit(pair):
+        negations = []
+    found = [Conflict("negation", (span,), ()) if side == 0 else Conflict("negation", (), (span,)) for span in negations]
+    return found + [Conflict("antonym", (pair.left[i].span,), (pair.right[j].span,)) for i, j in sorted(opposites)]
 
 
-def _negations(pair: Correspondence) -> list[tuple[int, int]]:
-    """The negators, by side and number of the word, that have no counterpart in a text that says the same otherwise."""
+def _extra_cues(pair: Correspondence) -> tuple[int, list[int]]:
+    """The side with more negators, and the numbers of those that have no counterpart on the other side."""
     cues = [_cues(pair.texts[side], own) for side, own in enumerate((pair.left, pair.right))]
-    if len(cues[0]) == len(cues[1]) or pair.shared < _MIN_SHARED_NEGATION or _implicit(pair):
-        return []
     side = int(len(cues[1]) > len(cues[0]))
-    own = (pair.left, pair.right)[side]
-    flipped = {pair_[::-1] for pair_ in pair.links | pair.equal} if side else pair.links | pair.equal
+    same = pair.links | pair.equal
     extra = list(cues[side])
     for cue in cues[1 - side]:
-        partner = next((one for one in extra if (one, cue) in flipped), None)
-        partner = extra[0] if partner is None else partner
+        partner = next((one for one in extra if ((one, cue) if side == 0 else (cue, one)) in same), extra[0])
         extra.remove(partner)
-    anchored = {i for i, _ in flipped}
-    extra = [cue for cue in extra if _target_is_shared(own, cue, anchored)]
-    doubled = len(extra) == 2 and not any(word.lower in _CLAUSE_ENDS for word in own[extra[0] : extra[1]])
-    return [] if doubled else [(side, cue) for cue in extra]
+    return side, extra
 
 
 def _cues(text: str, own: list[Word]) -> list[int]:
@@ -89,25 +79,28 @@ def _implicit(pair: Correspondence) -> bool:
     return False
 
 
-def _target_is_shared(own: list[Word], cue: int, anchored: set[int]) -> bool:
+def _denies(pair: Correspondence, side: int, cue: int) -> bool:
     """Whether the word that a negator denies, the next one with meaning, has a counterpart in the other text."""
-    after = [number for number in range(cue + 1, min(cue + 6, len(own))) if own[number].carries_meaning]
-    return not after or any(number in anchored for number in after[:2])
+    own, other = (pair.left, pair.right) if side == 0 else (pair.right, pair.left)
+    after = [number for number in range(cue + 1, min(cue + 6, len(own))) if own[number].carries_meaning][:2]
+    if not after or any(own[number].lemmas & pair.lemmas[1 - side] for number in after):
+        return True
+    partners = [(i, j) if side == 0 else (j, i) for i, j in pair.links]
+    aligned = [(own[i], other[j]) for i, j in partners if i in after]
+    opposite = any(are_antonyms(one.lower, two.lower) for one, two in aligned)
+    return bool(aligned) and not opposite and own[cue].lower != "without"
 
 
 def _antonyms(pair: Correspondence) -> set[tuple[int, int]]:
     """The numbers of words of opposite meaning that stand in the same place, neither of them in the other text."""
-    if pair.shared < _MIN_SHARED_ANTONYM:
-        return set()
     opposites = set[tuple[int, int]]()
     for i, j in pair.links | pair.replaced:
         one, other = pair.left[i], pair.right[j]
-        if one.lemmas & pair_lemmas(pair.right) or other.lemmas & pair_lemmas(pair.left):
+        if not are_antonyms(one.bare, other.bare) or not pair.exclusive(i, j):
             continue
-        if are_antonyms(one.lower, other.lower) and pair.context(range(i, i + 1), range(j, j + 1)) >= 1:
+        if (i, j) not in pair.substituted and (one.lemmas & pair.lemmas[1] or other.lemmas & pair.lemmas[0]):
+            continue
+        needed = 1 if one.carries_meaning and other.carries_meaning else 2
+        if pair.context(range(i, i + 1), range(j, j + 1)) >= needed and pair.shared([i], [j]) >= MIN_SHARED_ANTONYM:
             opposites.add((i, j))
     return opposites
-
-
-def pair_lemmas(words: list[Word]) -> frozenset[str]:
-    return frozenset(lemma for word in words for lemma in word.lemmas)

@@ -16,7 +16,7 @@ _MIN_NEIGHBOURS = 3
 
 def role_conflicts(pair: Correspondence) -> list[Conflict]:
     """Two runs of words that have changed places around words that have not: "Alice beat Bob", "Bob beat Alice"."""
-    runs = _runs(pair)
+    runs = _whole_exchange(pair) or _runs(pair)
     found = list[Conflict]()
     for (own_x, other_x) in runs:
         for (own_y, other_y) in runs:
@@ -30,13 +30,27 @@ def _span(words: list[Word], run: range) -> Span:
     return Span(words[run[0]].span.start, words[run[-1]].span.end)
 
 
-def _form(word: Word) -> str:
-    return word.lower.removesuffix("'s")
+def _whole_exchange(pair: Correspondence) -> list[tuple[range, range]]:
+    """The two runs of words whose exchange alone makes the left text the right one; none if more differs."""
+    left, right = [word.bare for word in pair.left], [word.bare for word in pair.right]
+    if len(left) != len(right) or left == right:
+        return []
+    differing = [number for number, (one, other) in enumerate(zip(left, right, strict=True)) if one != other]
+    first, last = differing[0], differing[-1] + 1
+    for x in range(1, min(_MAX_WORDS, last - first - 1) + 1):
+        for y in range(1, min(_MAX_WORDS, last - first - x) + 1):
+            exchanged = left[last - y : last] + left[first + x : last - y] + left[first : first + x]
+            if exchanged == right[first:last]:
+                return [
+                    (range(first, first + x), range(last - x, last)),
+                    (range(last - y, last), range(first, first + y)),
+                ]
+    return []
 
 
 def _runs(pair: Correspondence) -> list[tuple[range, range]]:
     """The runs of equal words of both texts that hold a word with meaning which each text has once."""
-    left, right = [_form(word) for word in pair.left], [_form(word) for word in pair.right]
+    left, right = [word.bare for word in pair.left], [word.bare for word in pair.right]
     counts = Counter(left), Counter(right)
     places = {form: number for number, form in enumerate(right)}
     runs = set[tuple[range, range]]()
@@ -54,7 +68,7 @@ def _runs(pair: Correspondence) -> list[tuple[range, range]]:
 
 def _exchanged(pair: Correspondence, own_x: range, own_y: range, other_x: range, other_y: range) -> bool:
     """Whether x stands in the right text where y stands in the left one, and y where x stands, around the same words."""
-    left, right = [_form(word) for word in pair.left], [_form(word) for word in pair.right]
+    left, right = [word.bare for word in pair.left], [word.bare for word in pair.right]
 
     def at(forms: list[str], place: int) -> str:
         return forms[place] if 0 <= place < len(forms) else ""
@@ -71,6 +85,8 @@ def _exchanged(pair: Correspondence, own_x: range, own_y: range, other_x: range,
         return False  # a preposition that moves with its words keeps their role
     if at(left, own_x[-1] + 1) in _COORDINATORS and at(left, own_y[0] - 1) in _COORDINATORS:
         return False
-    between = set(left[own_x[-1] + 1 : own_y[0]]) & set(right[other_y[-1] + 1 : other_x[0]])
-    meaning = {word.lower for word in pair.left[own_x[-1] + 1 : own_y[0]] if word.carries_meaning}
-    return bool(between & (meaning | _PREPOSITIONS) - _SYMMETRIC)
+    between = left[own_x[-1] + 1 : own_y[0]]
+    if between != right[other_y[-1] + 1 : other_x[0]]:
+        return False
+    meaning = {word.bare for word in pair.left[own_x[-1] + 1 : own_y[0]] if word.carries_meaning}
+    return bool(set(between) & (meaning | _PREPOSITIONS) - _SYMMETRIC)
