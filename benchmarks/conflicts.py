@@ -27,8 +27,10 @@ import whymatch as wm
 from benchmarks.word_alignment import edinburgh, mtref
 from whymatch.matching.aligner import default_aligner
 from whymatch.matching.conflicts import Conflict, conflicts
+from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
 from whymatch.show.terminal import table
 from whymatch.text.antonyms import FILE as ANTONYMS
+from whymatch.text.dates import MONTHS, WEEKDAYS
 from whymatch.text.spans import sentences
 
 Pair: TypeAlias = tuple[str, str]
@@ -38,6 +40,7 @@ _NUMBER_WORDS = "two three four five six seven eight nine ten eleven twelve twen
 _NUMBER = re.compile(rf"(?<![\w.,:/-])(\d[\d,]*(?:\.\d+)?)(?![\w:/-])|\b({'|'.join(_NUMBER_WORDS)})\b(?!-)")
 _AUXILIARY = re.compile(r"\b(is|are|was|were|has|have|had|will|would|can|could|should|must)\b(?! (?:not|n't|no|never)\b|n['’]t)")
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}(?: [A-Z][a-z]{2,})?(?=[ ,.;])")
+_NO_NAMES = {*MONTHS, *WEEKDAYS, *FUNCTION_WORDS, "mrs", "prime", "minister", "daily"}  # capitals that name no person or place
 _ROLES = [
     re.compile(rf"(?P<x>{_NAME.pattern})(?P<v>(?:,)? (?:[a-z]+ ){{1,6}})(?P<y>[A-Z][a-z]{{2,}}(?: [A-Z][a-z]{{2,}})?(?=[ ,.;]))"),
     re.compile(r"\b(?P<x>[Tt]he [a-z]{3,}|[Aa]n? [a-z]{3,})(?P<v> (?:is |was )?[a-z]+(?:s|ed|ing)(?: (?:at|to|on|over|for))? )"
@@ -85,7 +88,7 @@ def in_split(sentence: str, split: str) -> bool:
 
 
 def another_number(sentence: str, rng: random.Random) -> str | None:
-    matches = [*_NUMBER.finditer(sentence)]
+    matches = [match for match in _NUMBER.finditer(sentence) if match.start() or not re.match(r"\d+[.)]", sentence)]
     if not matches:
         return None
     match = rng.choice(matches)
@@ -102,7 +105,7 @@ def another_number(sentence: str, rng: random.Random) -> str | None:
 
 
 def negated(sentence: str, rng: random.Random) -> str | None:
-    if removed := re.search(r" not\b(?! (?:only|just))|(?<=[a-z])n't\b", sentence):
+    if removed := re.search(r" not\b(?! (?:only|just))|(?<=[a-z])n't\b(?<!can't)(?<!won't)", sentence):
         return sentence[: removed.start()] + sentence[removed.end() :]
     if sentence.startswith("There is a "):
         return "There is no " + sentence.removeprefix("There is a ")
@@ -114,7 +117,7 @@ def negated(sentence: str, rng: random.Random) -> str | None:
 
 def renamed(names: Sequence[str]) -> Edit:
     def another_name(sentence: str, rng: random.Random) -> str | None:
-        matches = [*_NAME.finditer(sentence)]
+        matches = [m for m in _NAME.finditer(sentence) if not any(part.lower() in _NO_NAMES for part in m[0].split())]
         if not matches:
             return None
         match, new = rng.choice(matches), rng.choice(names)
@@ -188,7 +191,8 @@ def edits(texts: dict[str, list[str]], split: str, per_source: int) -> dict[str,
         rng = random.Random(source + split)
         candidates = [sentence for sentence in own if in_split(sentence, split)]
         rng.shuffle(candidates)
-        names = sorted({match[0] for sentence in candidates for match in _NAME.finditer(sentence)}) or ["Peter"]
+        names = sorted({match[0] for sentence in candidates for match in _NAME.finditer(sentence)})
+        names = [name for name in names if not any(part.lower() in _NO_NAMES for part in name.split())]
         kinds: dict[str, Edit] = {
             "number": another_number,
             "negation": negated,

@@ -237,8 +237,8 @@ class _Reader:
         if unit is None and self.at(place - 1).text == "(" and self.at(after).text == ")":
             unit = self._unit(after + 1)[0]  # "twenty-four (24) months"
         minus = self.at(first - 1)
-        if minus.text in ("-", "−", "–") and minus.end == start and not self.text[: minus.start][-1:].strip(" (\0"):
-            if self.at(place).kind == "numeral" and self.text[: minus.start][-1:] != "\0":
+        if minus.text in ("-", "−", "–") and minus.end == start and not self.text[: minus.start][-1:].strip(" ("):
+            if self.at(place).kind == "numeral" and self.at(first - 2).kind != "numeral":
                 value, start = -value, minus.start
         if minus.lower == "minus":
             value, start = -value, minus.start

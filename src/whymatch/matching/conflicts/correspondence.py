@@ -22,7 +22,8 @@ FUNCTION_WORDS = frozenset(
     if then than so as of at by for with about against between into through during before after above below to from up down in
     out on off over under again further once because until while although though since whether either neither both each few
     more most other some such only own same too very just also yet still however therefore thus even ever much many any all
-    every another one ones else rather quite let lets per via upon within without among across toward towards onto""".split()
+    every another one ones else rather quite let lets per via upon within without among across toward towards onto never nobody nothing none
+    nowhere cannot hardly dont doesnt didnt isnt arent wasnt werent wont wouldnt cant couldnt shouldnt hasnt havent hadnt""".split()
 )
 
 

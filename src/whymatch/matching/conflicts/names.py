@@ -1,6 +1,7 @@
 """Names that contradict each other."""
 
 import re
+import unicodedata
 from collections import defaultdict
 from difflib import SequenceMatcher
 
@@ -17,7 +18,7 @@ _TITLES = frozenset(
     mayor doctor attorney spokesman spokeswoman company corp inc ltd co corporation llc plc""".split()
 )
 _JOINERS = frozenset("of the de la le van von der bin al el du di da for".split())
-_DEMONYM = re.compile(r"(?:ish|ese|ians?|ans?|ns?|is?|ics?|ch|sh|lands?|s|ers?|ites?|ia|e|a|y|ic|ine)")
+_DEMONYM = re.compile(r"(?:ish|ese|ians?|ans?|ns?|is?|ics?|ch|sh|lands?|s|ers?|ites?|ia|e|a|y|ic|ine|ern|ican|uese|ons?)")
 _ALIASES = [
     "us usa america american americans united states u.s washington",
     "uk britain british england english united kingdom great",
@@ -27,18 +28,22 @@ _ALIASES = [
     "prc china chinese beijing",
     "ussr soviet russia russian moscow kremlin",
 ]
-_SPELLING = 0.8  # of the letters, for two spellings of a name
+_SPELLING = 0.75  # of the letters, for two spellings of a name
 MIN_SHARED = 0.8
-_FINITE = re.compile(
-    r"is|was|has|had|will|would|can|could|did|does|said|says|may|might|must|should|won|made|took|went|came|got|gave|left|beat|met"
-    r"|wrote|ran|sat|told|saw|knew|felt|became|began|found|kept|let|put|set|led|held|lost|sent|and|'s|\w{3,}ed|\w{3,}[^s]s"
+_SINGULAR = frozenset("is was has does".split())
+_FINITE = frozenset(
+    """had will would can could did said says may might must should won made took went came got gave left beat met wrote ran sat told
+    saw knew felt became began found kept led held lost sent and spoke stood fell drove flew grew chose broke built bought sold
+    caught taught thought paid sang rose signed""".split()
 )
+_OBJECTS = frozenset("the a an his her him them that it its their to from".split())
 
 
 def name_conflicts(pair: Correspondence) -> list[Conflict]:
     """Names in the same place of both texts that differ, neither of which the other text has anywhere."""
     sides = [_names(pair, 0), _names(pair, 1)]
-    phrases = [{number: phrase for phrase in side for number in phrase} for side in sides]
+    capitals = [{n for n, word in enumerate(own) if word.text[0].isupper()} for own in (pair.left, pair.right)]
+    phrases = [{n: run for run in side for n in run if n in own} for side, own in zip(sides, capitals, strict=True)]
     differing = defaultdict[tuple[int, int], tuple[set[int], set[int]]](lambda: (set(), set()))
     for i, j in sorted(pair.links | pair.replaced):
         if i not in phrases[0] or j not in phrases[1]:
@@ -94,27 +99,38 @@ def is_name(own: list[Word], number: int) -> bool:
         return False
     if len(word.bare) < 2 or not begins_sentence(own, number):
         return len(word.bare) >= 2
-    follows = own[number + 1] if number + 1 < len(own) else None
     if word.text[1:2].isupper() or word.lower.endswith("'s"):
         return True
-    if follows is None or re.search(r"(?:ly|ing|ed|[^s]s)$", word.lower):
+    follows, then = ([*own[number + 1 : number + 3], None, None])[:2]
+    if follows is None or re.search(r"(?:ly|ing|ed)$", word.lower):
+        return False
+    if follows.lower in _SINGULAR:
+        return True  # a common noun in the singular would have an article
+    if re.search(r"[^s]s$", word.lower):
         return False
     if follows.text[0].isupper() and follows.lower not in FUNCTION_WORDS:
         return True
-    return bool(_FINITE.fullmatch(follows.lower))
+    inflected = follows.lower.endswith(("ed", "s")) and then is not None and (then.lower in _OBJECTS or then.text[0].isupper())
+    return follows.lower in _FINITE or inflected
 
 
 def _same(pair: Correspondence, one: range, other: range, i: int, j: int) -> bool:
     """Whether two names, of which word i and word j differ, may still be those of the same thing."""
-    a, b = pair.left[i].bare, pair.right[j].bare
-    if a in _TITLES or b in _TITLES or are_antonyms(a, b):
+    a, b = _folded(pair.left[i]), _folded(pair.right[j])
+    if a in _TITLES or b in _TITLES or are_antonyms(a, b) or pair.left[i].lemmas & pair.right[j].lemmas:
         return True
     if any(a in alias.split() and b in alias.split() for alias in _ALIASES):
         return True
     if _derived(a, b) or _derived(b, a) or SequenceMatcher(None, a, b, autojunk=False).ratio() >= _SPELLING:
         return True
-    whole = [[side[n].bare for n in run] for side, run in ((pair.left, one), (pair.right, other))]
-    return _acronym(whole[0], whole[1]) or _acronym(whole[1], whole[0])
+    whole = ["".join(_folded(own[n]) for n in run) for own, run in ((pair.left, one), (pair.right, other))]
+    return whole[0] == whole[1] or _stands_for(pair.left[i], pair.right) or _stands_for(pair.right[j], pair.left)
+
+
+def _folded(word: Word) -> str:
+    """The letters and digits of a word, without case and accents."""
+    plain = unicodedata.normalize("NFKD", word.bare.replace("ı", "i"))
+    return "".join(character for character in plain if character.isalnum())
 
 
 def _derived(name: str, form: str) -> bool:
@@ -123,8 +139,9 @@ def _derived(name: str, form: str) -> bool:
     return common >= 3 and len(name) - common <= 2 + 2 * name.endswith("land") and bool(_DEMONYM.fullmatch(form[common:] or "s"))
 
 
-def _acronym(short: list[str], long: list[str]) -> bool:
-    """Whether the letters of one name are the initials of the other."""
-    letters = "".join(word for word in short if word.isalnum())
-    initials = "".join(word[0] for word in long if word.isalnum() and word not in _JOINERS)
-    return len(letters) <= 6 and len(initials) >= 2 and (letters == initials or letters == "".join(w[0] for w in long if w.isalnum()))
+def _stands_for(acronym: Word, words: list[Word]) -> bool:
+    """Whether a word in capitals has the initials of words that follow one another in the other text."""
+    if not acronym.text.removesuffix("'s").isupper():
+        return False
+    initials = "".join(word.lower[0] for word in words if word.text[0].isalnum() and word.lower not in _JOINERS | {"and"})
+    return acronym.bare in initials

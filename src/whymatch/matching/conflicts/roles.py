@@ -2,11 +2,14 @@
 
 from collections import Counter
 
-from whymatch.matching.conflicts.correspondence import Conflict, Correspondence, Word
+from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS, Conflict, Correspondence, Word
 from whymatch.text.spans import Span
 
 _COORDINATORS = frozenset(", ; / & and or nor".split())
-_SYMMETRIC = frozenset("meet meets met marry marries married equal equals resemble resembles with and or near beside versus vs".split())
+_SYMMETRIC = frozenset(
+    """meet meets met marry marries married equal equals resemble resembles with and or near beside versus vs known called also aka
+    alias""".split()
+)
 _PREPOSITIONS = frozenset(
     "to from than over after before under above behind in on of by into at for inside onto against through".split()
 )
@@ -16,7 +19,8 @@ _MIN_NEIGHBOURS = 3
 
 def role_conflicts(pair: Correspondence) -> list[Conflict]:
     """Two runs of words that have changed places around words that have not: "Alice beat Bob", "Bob beat Alice"."""
-    runs = _whole_exchange(pair) or _runs(pair)
+    runs = [_trimmed(pair.left, *run) for run in _whole_exchange(pair) or _runs(pair)]
+    runs = [run for run in runs if any(pair.left[number].carries_meaning for number in run[0])]
     found = list[Conflict]()
     for (own_x, other_x) in runs:
         for (own_y, other_y) in runs:
@@ -66,6 +70,16 @@ def _runs(pair: Correspondence) -> list[tuple[range, range]]:
     return sorted((run for run in runs if len(run[0]) <= _MAX_WORDS), key=lambda run: run[0][0])
 
 
+def _trimmed(words: list[Word], own: range, other: range) -> tuple[range, range]:
+    """A run of words in both texts without the punctuation and conjunctions at its ends."""
+    start, end = 0, len(own)
+    while start < end and (words[own[start]].lower in _COORDINATORS or not words[own[start]].text[0].isalnum()):
+        start += 1
+    while end > start and (words[own[end - 1]].lower in _COORDINATORS or not words[own[end - 1]].text[0].isalnum()):
+        end -= 1
+    return own[start:end], other[start:end]
+
+
 def _exchanged(pair: Correspondence, own_x: range, own_y: range, other_x: range, other_y: range) -> bool:
     """Whether x stands in the right text where y stands in the left one, and y where x stands, around the same words."""
     left, right = [word.bare for word in pair.left], [word.bare for word in pair.right]
@@ -83,10 +97,27 @@ def _exchanged(pair: Correspondence, own_x: range, own_y: range, other_x: range,
         return False
     if at(left, own_x[0]) in _PREPOSITIONS or at(left, own_y[0]) in _PREPOSITIONS:
         return False  # a preposition that moves with its words keeps their role
-    if at(left, own_x[-1] + 1) in _COORDINATORS and at(left, own_y[0] - 1) in _COORDINATORS:
-        return False
     between = left[own_x[-1] + 1 : own_y[0]]
-    if between != right[other_y[-1] + 1 : other_x[0]]:
+    if between != right[other_y[-1] + 1 : other_x[0]] or _coordinated(between, left[own_y[-1] + 1 :], left[own_x[0] - 1 : own_x[0]]):
         return False
+    if all(word.bare.endswith("ly") for number in (own_x[-1], own_y[-1]) for word in [pair.left[number]]):
+        return False  # adverbs
     meaning = {word.bare for word in pair.left[own_x[-1] + 1 : own_y[0]] if word.carries_meaning}
     return bool(set(between) & (meaning | _PREPOSITIONS) - _SYMMETRIC)
+
+
+def _coordinated(between: list[str], after: list[str], before: list[str]) -> bool:
+    """Whether the order of two runs says nothing: they are items of a list, or have the same words beside them.
+
+    Such are "in the one or in the other", "in 1923 in Boston" and "the Highland League and the Grampian League".
+    """
+    if not between or (between[0] in _COORDINATORS and between[-1] in _COORDINATORS):
+        return True
+    if between == before and between[0] in _PREPOSITIONS:
+        return True
+    place = next((number for number, form in enumerate(between) if form in _COORDINATORS), None)
+    if place is None:
+        return False
+    shared = between[:place]
+    plain = all(form in FUNCTION_WORDS or form in _COORDINATORS for form in between)
+    return plain or (bool(shared) and after[:place] == shared)
