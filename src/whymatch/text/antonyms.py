@@ -31,7 +31,11 @@ import export|upload download|online offline|encrypt decrypt|compress decompress
 hire fire|employ dismiss|find lose|break fix|simple complicated|simple complex|succeed fail|pass fail|asleep awake|clothed naked
 """.replace("\n", "|")
 _PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "anti")
-_SAME_WITH_PREFIX = frozenset("flammable valuable famous habit doors door different terested vest put form".split())
+_SAME_WITH_PREFIX = frozenset(  # words that mean no opposite with such a prefix
+    """flammable valuable famous habit doors door different vest form side land come sure deed scribe tent tend part press port
+    pose prove proved pulse stance tense tone ally jury dent flame flow fuse grain mate most play cover card course tract count
+    miss patch pair claim guise""".split()
+)
 _SUFFIXES = [
     (r"ies$", "y"), (r"es$", ""), (r"s$", ""), (r"ied$", "y"), (r"ed$", ""), (r"ed$", "e"), (r"ing$", ""), (r"ing$", "e"),
     (r"([^aeiou])\1(?:ed|ing|er|est)$", r"\1"), (r"ier$", "y"), (r"iest$", "y"), (r"er$", ""), (r"er$", "e"), (r"est$", ""),
@@ -77,4 +81,4 @@ def are_antonyms(one: str, other: str) -> bool:
     if any((min(a, b), max(a, b)) in pairs for a in lemmas(one) for b in lemmas(other)):
         return True
     short, long = sorted((one.lower(), other.lower()), key=len)
-    return len(short) > 4 and short not in _SAME_WITH_PREFIX and any(prefix + short == long for prefix in _PREFIXES)
+    return len(short) >= 4 and short not in _SAME_WITH_PREFIX and any(prefix + short == long for prefix in _PREFIXES)

@@ -95,6 +95,7 @@ mass metric 1/1000: mg
 mass metric 1: g
 mass metric 1000: kg
 mass imperial 45359237/1600000: oz
+volume metric 1/1000000: µl µL μl μL
 volume metric 1/1000: ml mL
 volume metric 1: l L
 length metric 1/1000: mm

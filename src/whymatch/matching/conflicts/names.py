@@ -29,7 +29,8 @@ _ALIASES = [
     "ussr soviet russia russian moscow kremlin",
 ]
 _SPELLING = 0.75  # of the letters, for two spellings of a name
-MIN_SHARED = 0.8
+_LOOSE_SPELLING = 0.5  # the same where the texts are worded differently: names of other scripts are spelled in many ways
+MIN_SHARED = 0.9
 _SINGULAR = frozenset("is was has does".split())
 _FINITE = frozenset(
     """had will would can could did said says may might must should won made took went came got gave left beat met wrote ran sat told
@@ -121,7 +122,8 @@ def _same(pair: Correspondence, one: range, other: range, i: int, j: int) -> boo
         return True
     if any(a in alias.split() and b in alias.split() for alias in _ALIASES):
         return True
-    if _derived(a, b) or _derived(b, a) or SequenceMatcher(None, a, b, autojunk=False).ratio() >= _SPELLING:
+    alike = _SPELLING if (i, j) in pair.substituted else _LOOSE_SPELLING
+    if _derived(a, b) or _derived(b, a) or SequenceMatcher(None, a, b, autojunk=False).ratio() >= alike:
         return True
     whole = ["".join(_folded(own[n]) for n in run) for own, run in ((pair.left, one), (pair.right, other))]
     return whole[0] == whole[1] or _stands_for(pair.left[i], pair.right) or _stands_for(pair.right[j], pair.left)

@@ -12,9 +12,10 @@ _NEGATORS = frozenset(
 # A negator in these expressions denies nothing, or not the sentence.
 _IDIOMS = re.compile(
     r"""\bnot\ (?:only|just|merely|simply|solely|least|to\ mention|necessarily)\b|\bthan\ not\b|\bno\ (?:doubt|matter|sooner|wonder)\b
-    |\b(?:whether|or|if|why)\ not\b|\bnothing\ but\b|\bno\.?\s*\d|\bwithout\ (?:a\ )?doubt\b|^\W*no\s*,|\bno\ one\ (?:but|except)\b
+    |\b(?:whether|or|if)\ not\b|\bnothing\ but\b|\bno\.?\s*\d|\bwithout\ (?:a\ )?doubt\b|^\W*no\s*,|\bno\ one\ (?:but|except)\b
     |\b(?:can|could)(?:\ ?not|n['’]t|\ n['’]t)\ help\b|,\ (?:is|are|was|were|do|does|did|has|have|ca|wo|would|could)\ ?n['’]t\b[^.]{1,6}\?
-    |^\W*(?:is|are|was|were|do|does|did|has|have|ca|wo|would|could|should)\ ?n['’]t\b(?=.*\?\W*$)""",
+    |^\W*(?:is|are|was|were|do|does|did|has|have|ca|wo|would|could|should)\ ?n['’]t\b(?=.*\?\W*$)
+    |(?<!why\ )(?<!how\ )\b(?:can|do|did|does|is|are|will|would|could|should)(?:\ ?n['’]t|\ ?not)\ (?:you|we|they|he|she|it)\b(?=.*\?)""",
     re.IGNORECASE | re.VERBOSE,
 )
 # Words that deny without a negator: where only one text has one of them, a negator of the other may say the same.
@@ -39,7 +40,8 @@ def opposite_conflicts(pair: Correspondence) -> list[Conflict]:
     negations = [(pair.left, pair.right)[side][cue].span for cue in extra if _denies(pair, side, cue)]
     if len(extra) == 2 and not any(word.lower in _CLAUSE_ENDS for word in (pair.left, pair.right)[side][extra[0] : extra[1]]):
         negations = []  # a double negation
-    if pair.shared() < MIN_SHARED_NEGATION or _implicit(pair):
+    longer = [cue + 1 for cue in extra if [word.lower for word in (pair.left, pair.right)[side][cue + 1 : cue + 2]] == ["longer"]]
+    if pair.shared(longer if side == 0 else (), longer if side else ()) < MIN_SHARED_NEGATION or _implicit(pair):
         negations = []
     found = [Conflict("negation", (span,), ()) if side == 0 else Conflict("negation", (), (span,)) for span in negations]
     return found + [Conflict("antonym", (pair.left[i].span,), (pair.right[j].span,)) for i, j in sorted(opposites)]

@@ -1,18 +1,20 @@
 """Words that change places around others: who does it, and to whom."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS, Conflict, Correspondence, Word
 from whymatch.text.spans import Span
 
 _COORDINATORS = frozenset(", ; / & and or nor".split())
 _SYMMETRIC = frozenset(
-    """meet meets met marry marries married equal equals resemble resembles with and or near beside versus vs known called also aka
-    alias""".split()
+    """meet meets met marry marries married equal equals resemble resembles with and or near beside versus vs known also aka alias""".split()
 )
 _PREPOSITIONS = frozenset(
-    "to from than over after before under above behind in on of by into at for inside onto against through".split()
+    "to from than over after before under above behind in on of by into at for inside onto against through across off".split()
 )
+_OTHER_PIVOTS = frozenset("as has have had having does did".split())  # function words around which roles can change
+_BE = frozenset("is are was were be been being got gets".split())
 _MAX_WORDS = 6
 _MIN_NEIGHBOURS = 3
 
@@ -27,7 +29,34 @@ def role_conflicts(pair: Correspondence) -> list[Conflict]:
             if own_x[-1] < own_y[0] and other_y[-1] < other_x[0] and _exchanged(pair, own_x, own_y, other_x, other_y):
                 left = _span(pair.left, own_x), _span(pair.left, own_y)
                 found.append(Conflict("role", left, (_span(pair.right, other_y), _span(pair.right, other_x))))
-    return found
+    return found or _passive_conflicts(pair)
+
+
+def _passive_conflicts(pair: Correspondence) -> list[Conflict]:
+    """One text in the passive, with its words in the order of the active: "Alice beat Bob", "Alice was beaten by Bob"."""
+    for side, (own, other) in enumerate(((pair.left, pair.right), (pair.right, pair.left))):
+        same = {(i, j) if side == 0 else (j, i) for i, j in pair.links | pair.equal}
+        for doer, verb, target in _passives(own):
+            partners = [[j for i, j in same if i == number] for number in (doer, verb, target)]
+            if not all(partners):
+                continue
+            x, v, y = (min(own_partners) for own_partners in partners)
+            active = not {word.lower for word in other[max(x, v - 3) : v]} & _BE and "by" not in {w.lower for w in other[v:y]}
+            if x < v < y and active and own[doer].bare == other[x].bare and own[target].bare == other[y].bare:
+                spans = (own[doer].span, own[target].span), (other[x].span, other[y].span)
+                return [Conflict("role", *(spans if side == 0 else spans[::-1]))]
+    return []
+
+
+def _passives(own: list[Word]) -> Iterator[tuple[int, int, int]]:
+    """The numbers of subject, participle and agent of what may be a passive clause."""
+    for by in (number for number, word in enumerate(own) if word.lower == "by" and number >= 3):
+        be = next((n for n in range(by - 2, max(by - 5, 0), -1) if own[n].lower in _BE), None)
+        verb = next((n for n in range(by - 1, be or by, -1) if own[n].carries_meaning), None)
+        subject = next((n for n in range((be or 0) - 1, -1, -1) if own[n].carries_meaning), None)
+        agent = next((n for n in range(by + 1, min(by + 4, len(own))) if own[n].carries_meaning), None)
+        if be is not None and verb is not None and subject is not None and agent is not None:
+            yield subject, verb, agent
 
 
 def _span(words: list[Word], run: range) -> Span:
@@ -103,7 +132,7 @@ def _exchanged(pair: Correspondence, own_x: range, own_y: range, other_x: range,
     if all(word.bare.endswith("ly") for number in (own_x[-1], own_y[-1]) for word in [pair.left[number]]):
         return False  # adverbs
     meaning = {word.bare for word in pair.left[own_x[-1] + 1 : own_y[0]] if word.carries_meaning}
-    return bool(set(between) & (meaning | _PREPOSITIONS) - _SYMMETRIC)
+    return bool(set(between) & (meaning | _PREPOSITIONS | _OTHER_PIVOTS) - _SYMMETRIC)
 
 
 def _coordinated(between: list[str], after: list[str], before: list[str]) -> bool:
