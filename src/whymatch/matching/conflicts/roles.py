@@ -15,6 +15,7 @@ _PREPOSITIONS = frozenset(
 )
 _OTHER_PIVOTS = frozenset("as has have had having does did".split())  # function words around which roles can change
 _BE = frozenset("is are was were be been being got gets".split())
+_DETERMINERS = frozenset("the a an his her its their our my your this that".split())
 _MAX_WORDS = 6
 _MIN_NEIGHBOURS = 3
 
@@ -41,8 +42,9 @@ def _passive_conflicts(pair: Correspondence) -> list[Conflict]:
             if not all(partners):
                 continue
             x, v, y = (min(own_partners) for own_partners in partners)
-            active = not {word.lower for word in other[max(x, v - 3) : v]} & _BE and "by" not in {w.lower for w in other[v:y]}
-            if x < v < y and active and own[doer].bare == other[x].bare and own[target].bare == other[y].bare:
+            active = v - x in (1, 2) and not {word.lower for word in other[x:v]} & _BE and v < y
+            direct = {word.lower for word in other[v + 1 : y]} <= _DETERMINERS
+            if active and direct and own[doer].bare == other[x].bare and own[target].bare == other[y].bare:
                 spans = (own[doer].span, own[target].span), (other[x].span, other[y].span)
                 return [Conflict("role", *(spans if side == 0 else spans[::-1]))]
     return []
@@ -111,28 +113,39 @@ def _trimmed(words: list[Word], own: range, other: range) -> tuple[range, range]
 
 def _exchanged(pair: Correspondence, own_x: range, own_y: range, other_x: range, other_y: range) -> bool:
     """Whether x stands in the right text where y stands in the left one, and y where x stands, around the same words."""
-    left, right = [word.bare for word in pair.left], [word.bare for word in pair.right]
-
-    def at(forms: list[str], place: int) -> str:
-        return forms[place] if 0 <= place < len(forms) else ""
-
     neighbours = (
-        (at(left, own_x[0] - 1) == at(right, other_y[0] - 1))
-        + (at(left, own_x[-1] + 1) == at(right, other_y[-1] + 1))
-        + (at(left, own_y[0] - 1) == at(right, other_x[0] - 1))
-        + (at(left, own_y[-1] + 1) == at(right, other_x[-1] + 1))
+        _same(pair, own_x[0] - 1, other_y[0] - 1)
+        + _same(pair, own_x[-1] + 1, other_y[-1] + 1)
+        + _same(pair, own_y[0] - 1, other_x[0] - 1)
+        + _same(pair, own_y[-1] + 1, other_x[-1] + 1)
     )
-    if neighbours < _MIN_NEIGHBOURS:
+    own, other = range(own_x[-1] + 1, own_y[0]), range(other_y[-1] + 1, other_x[0])
+    if neighbours < _MIN_NEIGHBOURS or not own or not other:
         return False
-    if at(left, own_x[0]) in _PREPOSITIONS or at(left, own_y[0]) in _PREPOSITIONS:
+    left = [word.bare for word in pair.left]
+    if left[own_x[0]] in _PREPOSITIONS or left[own_y[0]] in _PREPOSITIONS:
         return False  # a preposition that moves with its words keeps their role
-    between = left[own_x[-1] + 1 : own_y[0]]
-    if between != right[other_y[-1] + 1 : other_x[0]] or _coordinated(between, left[own_y[-1] + 1 :], left[own_x[0] - 1 : own_x[0]]):
-        return False
-    if all(word.bare.endswith("ly") for number in (own_x[-1], own_y[-1]) for word in [pair.left[number]]):
+    if left[own_x[-1]].endswith("ly") and left[own_y[-1]].endswith("ly"):
         return False  # adverbs
-    meaning = {word.bare for word in pair.left[own_x[-1] + 1 : own_y[0]] if word.carries_meaning}
-    return bool(set(between) & (meaning | _PREPOSITIONS | _OTHER_PIVOTS) - _SYMMETRIC)
+    between = [left[number] for number in own]
+    if _coordinated(between, left[own_y[-1] + 1 :], left[max(0, own_x[0] - 1) : own_x[0]]):
+        return False
+    return any(_pivots(pair.left[i]) and (i, j) in pair.links | pair.equal for i in own for j in other) or (
+        between == [pair.right[j].bare for j in other] and any(_pivots(pair.left[i]) for i in own)
+    )
+
+
+def _pivots(word: Word) -> bool:
+    """Whether the order of what stands around a word matters."""
+    return word.bare not in _SYMMETRIC and (word.carries_meaning or word.bare in _PREPOSITIONS | _OTHER_PIVOTS)
+
+
+def _same(pair: Correspondence, i: int, j: int) -> bool:
+    """Whether two places hold the same word, or both are the beginning or the end."""
+    if pair.anchored(i, j):
+        return True
+    inside = 0 <= i < len(pair.left) and 0 <= j < len(pair.right)
+    return inside and pair.left[i].bare == pair.right[j].bare
 
 
 def _coordinated(between: list[str], after: list[str], before: list[str]) -> bool:
