@@ -8,7 +8,7 @@ from whymatch.text.spans import Span
 
 _COORDINATORS = frozenset(", ; / & and or nor".split())
 _SYMMETRIC = frozenset(
-    """meet meets met marry marries married equal equals resemble resembles with and or near beside versus vs known also aka alias""".split()
+    """meet meets met marry marries married equal equals resemble resembles with and or near beside versus vs""".split()
 )
 _PREPOSITIONS = frozenset(
     "to from than over after before under above behind in on of by into at for inside onto against through across off".split()
@@ -17,7 +17,7 @@ _OTHER_PIVOTS = frozenset("as has have had having does did".split())  # function
 _BE = frozenset("is are was were be been being got gets".split())
 _DETERMINERS = frozenset("the a an his her its their our my your this that".split())
 _MAX_WORDS = 6
-_MIN_NEIGHBOURS = 3
+_SAME_WORDS = 0.95  # of the words: then two of the four neighbours are enough to say that two runs changed places
 
 
 def role_conflicts(pair: Correspondence) -> list[Conflict]:
@@ -113,19 +113,16 @@ def _trimmed(words: list[Word], own: range, other: range) -> tuple[range, range]
 
 def _exchanged(pair: Correspondence, own_x: range, own_y: range, other_x: range, other_y: range) -> bool:
     """Whether x stands in the right text where y stands in the left one, and y where x stands, around the same words."""
-    neighbours = (
-        _same(pair, own_x[0] - 1, other_y[0] - 1)
-        + _same(pair, own_x[-1] + 1, other_y[-1] + 1)
-        + _same(pair, own_y[0] - 1, other_x[0] - 1)
-        + _same(pair, own_y[-1] + 1, other_x[-1] + 1)
-    )
+    at_x = _same(pair, own_x[0] - 1, other_y[0] - 1) + _same(pair, own_x[-1] + 1, other_y[-1] + 1)
+    at_y = _same(pair, own_y[0] - 1, other_x[0] - 1) + _same(pair, own_y[-1] + 1, other_x[-1] + 1)
     own, other = range(own_x[-1] + 1, own_y[0]), range(other_y[-1] + 1, other_x[0])
-    if neighbours < _MIN_NEIGHBOURS or not own or not other:
+    enough = at_x + at_y >= 3 or (at_x == at_y == 1 and pair.shared() >= _SAME_WORDS)
+    if not (enough and own and other) or _passive(pair.left, own) != _passive(pair.right, other):
         return False
     left = [word.bare for word in pair.left]
     if left[own_x[0]] in _PREPOSITIONS or left[own_y[0]] in _PREPOSITIONS:
         return False  # a preposition that moves with its words keeps their role
-    if left[own_x[-1]].endswith("ly") and left[own_y[-1]].endswith("ly"):
+    if left[own_x[-1]].endswith("ly") or left[own_y[-1]].endswith("ly"):
         return False  # adverbs
     between = [left[number] for number in own]
     if _coordinated(between, left[own_y[-1] + 1 :], left[max(0, own_x[0] - 1) : own_x[0]]):
@@ -133,6 +130,12 @@ def _exchanged(pair: Correspondence, own_x: range, own_y: range, other_x: range,
     return any(_pivots(pair.left[i]) and (i, j) in pair.links | pair.equal for i in own for j in other) or (
         between == [pair.right[j].bare for j in other] and any(_pivots(pair.left[i]) for i in own)
     )
+
+
+def _passive(words: list[Word], between: range) -> bool:
+    """Whether a verb among these words is in the passive, and its agent follows."""
+    forms = [words[number].lower for number in between]
+    return "by" in forms and bool(_BE & set(forms[: forms.index("by")]))
 
 
 def _pivots(word: Word) -> bool:
@@ -153,6 +156,8 @@ def _coordinated(between: list[str], after: list[str], before: list[str]) -> boo
 
     Such are "in the one or in the other", "in 1923 in Boston" and "the Highland League and the Grampian League".
     """
+    if {"known", "aka", "alias"} & set(between):
+        return True
     if not between or (between[0] in _COORDINATORS and between[-1] in _COORDINATORS):
         return True
     if between == before and between[0] in _PREPOSITIONS:
