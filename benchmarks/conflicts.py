@@ -36,11 +36,21 @@ from whymatch.text.spans import sentences
 Pair: TypeAlias = tuple[str, str]
 Edit: TypeAlias = Callable[[str, random.Random], str | None]
 KINDS = ("number", "date", "name", "negation", "antonym", "role")
-_NUMBER_WORDS = "two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty".split()
+_NUMBER_WORDS = str.split("two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty")
 _NUMBER = re.compile(rf"(?<![\w.,:/-])(\d[\d,]*(?:\.\d+)?)(?![\w:/-])|\b({'|'.join(_NUMBER_WORDS)})\b(?!-)")
-_AUXILIARY = re.compile(r"\b(is|are|was|were|has|have|had|will|would|can|could|should|must)\b(?! (?:not|n't|no|never)\b|n['’]t)")
+_AUXILIARY = re.compile(
+    r"\b(is|are|was|were|has|have|had|will|would|can|could|should|must)\b(?! (?:not|n't|no|never)\b|n['’]t)"
+)
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}(?: [A-Z][a-z]{2,})?(?=[ ,.;])")
-_NO_NAMES = {*MONTHS, *WEEKDAYS, *FUNCTION_WORDS, "mrs", "prime", "minister", "daily"}  # capitals that name no person or place
+_NO_NAMES = {
+    *MONTHS,
+    *WEEKDAYS,
+    *FUNCTION_WORDS,
+    "mrs",
+    "prime",
+    "minister",
+    "daily",
+}  # capitals that name no person or place
 _ROLES = [
     re.compile(rf"(?P<x>{_NAME.pattern})(?P<v>(?:,)? (?:[a-z]+ ){{1,6}})(?P<y>[A-Z][a-z]{{2,}}(?: [A-Z][a-z]{{2,}})?(?=[ ,.;]))"),
     re.compile(r"\b(?P<x>[Tt]he [a-z]{3,}|[Aa]n? [a-z]{3,})(?P<v> (?:is |was )?[a-z]+(?:s|ed|ing)(?: (?:at|to|on|over|for))? )"
@@ -65,7 +75,11 @@ def sources(folder: Path) -> dict[str, list[str]]:
     captions = csv.DictReader(read(folder / "esnli" / "esnli_dev.csv.gz"))
     posts = (json.loads(line) for line in read(folder / "stackexchange" / "cqadupstack" / "corpus.jsonl.gz"))
     stories = (path.read_text(encoding="utf-8") for path in sorted((folder / "multirc" / "docs").iterdir())[:400])
-    claims = (json.loads(line)["claim"] for name in ("train", "dev") for line in read(folder / "wice" / f"tokens_{name}.jsonl.gz"))
+    claims = (
+        json.loads(line)["claim"]
+        for name in ("train", "dev")
+        for line in read(folder / "wice" / f"tokens_{name}.jsonl.gz")
+    )
     texts: dict[str, Iterable[str]] = {
         "captions": (row["Sentence1"] for row in captions),
         "stories": stories,
@@ -111,7 +125,9 @@ def negated(sentence: str, rng: random.Random) -> str | None:
         return "There is no " + sentence.removeprefix("There is a ")
     if not (match := _AUXILIARY.search(sentence)):
         return None
-    new = rng.choice([f"{match[1]} not", f"{match[1]} never", f"{match[1]}n't" if match[1] not in ("will", "can") else "cannot"])
+    new = rng.choice(
+        [f"{match[1]} not", f"{match[1]} never", f"{match[1]}n't" if match[1] not in ("will", "can") else "cannot"]
+    )
     return sentence[: match.start()] + new + sentence[match.end() :]
 
 
@@ -170,7 +186,9 @@ def harmless(sentence: str, rng: random.Random) -> str | None:
         lambda: re.sub(r"(?<![\w.,:/-])[1-9]\d{3,6}(?![\w:/.,-])", thousands, sentence),
         lambda: re.sub(r"(?<=\d),(?=\d{3}\b)", "", sentence),
         lambda: re.sub(r"(?<=\d)\s?%", " percent", sentence),
-        lambda: re.sub(rf"\b({'|'.join(_NUMBER_WORDS[:9])})\b(?!-)", lambda m: str(_NUMBER_WORDS.index(m[0]) + 2), sentence),
+        lambda: re.sub(
+            rf"\b({'|'.join(_NUMBER_WORDS[:9])})\b(?!-)", lambda m: str(_NUMBER_WORDS.index(m[0]) + 2), sentence
+        ),
         lambda: re.sub(r"(\w)n['’]t\b", lambda m: f"{m[1]} not" if m[1] not in "ao" else m[0], sentence),
     ]
     rng.shuffle(changes)
@@ -213,16 +231,23 @@ def found(pairs: Sequence[Pair]) -> list[tuple[Conflict, ...]]:
     """The conflicts of each pair, by the default word aligner's links."""
     alignments = default_aligner("word").align_many(pairs, links_only=True)
     return [
-        conflicts(*pair, [(link.left, link.right) for link in why.links]) for pair, why in zip(pairs, alignments, strict=True)
+        conflicts(*pair, [(link.left, link.right) for link in why.links])
+        for pair, why in zip(pairs, alignments, strict=True)
     ]
 
 
 def paraphrases(folder: Path, split: str) -> dict[str, list[Pair]]:
     texts = {
-        f"MTRef {part}": mtref(folder / "word_alignment", part) for part in [{"choose": "train", "report": "dev"}[split]]
-    } | {f"Edinburgh++ {part}": edinburgh(folder / "word_alignment", part) for part in [{"choose": "train", "report": "test"}[split]]}
+        f"MTRef {part}": mtref(folder / "word_alignment", part)
+        for part in [{"choose": "train", "report": "dev"}[split]]
+    } | {
+        f"Edinburgh++ {part}": edinburgh(folder / "word_alignment", part)
+        for part in [{"choose": "train", "report": "test"}[split]]
+    }
     pairs = {name: [(left.text, right.text) for left, right, _ in own] for name, own in texts.items()}
-    rows = [*csv.reader(io.StringIO("".join(read(folder / "paws" / "dev.tsv.gz"))), delimiter="\t", quoting=csv.QUOTE_NONE)][1:]
+    rows = [
+        *csv.reader(io.StringIO("".join(read(folder / "paws" / "dev.tsv.gz"))), delimiter="\t", quoting=csv.QUOTE_NONE)
+    ][1:]
     for label, name in (("1", "PAWS, paraphrases"), ("0", "PAWS, others")):
         pairs[name] = [(one, other) for _, one, other, own in rows if own == label and in_split(one, split)]
     return pairs
@@ -246,7 +271,9 @@ def main() -> None:
     parser.add_argument("--split", choices=["choose", "report"], default="report")
     parser.add_argument("--edits", type=int, default=150, help="edits of each kind and source")
     parser.add_argument("--only", help="only rows whose name begins with this")
-    parser.add_argument("--verbose", action="store_true", help="print edits that were missed and alarms that were false")
+    parser.add_argument(
+        "--verbose", action="store_true", help="print edits that were missed and alarms that were false"
+    )
     settings = parser.parse_args()
     if settings.data is None or not Path(settings.data).is_dir():
         sys.exit(f"No data: name their folder with --data or WHYMATCH_DATA (got {settings.data}).")

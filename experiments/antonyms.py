@@ -32,7 +32,9 @@ def antonyms(folder: Path) -> set[tuple[str, str]]:
             lemmas = [re.sub(r"\(\w+\)$", "", word) for word in fields[4 : 4 + 2 * words : 2]]
             synsets[kind, offset] = lemmas
             rest = fields[5 + 2 * words :]
-            for symbol, other, other_kind, numbers in zip(*[iter(rest[: 4 * int(fields[4 + 2 * words])])] * 4, strict=True):
+            for symbol, other, other_kind, numbers in zip(
+                *[iter(rest[: 4 * int(fields[4 + 2 * words])])] * 4, strict=True
+            ):
                 if symbol == "!":
                     lemma = lemmas[int(numbers[:2], 16) - 1]
                     pointers.append((lemma, (other_kind.replace("s", "a"), other), int(numbers[2:], 16) - 1))
@@ -42,7 +44,9 @@ def antonyms(folder: Path) -> set[tuple[str, str]]:
 
 def irregular_forms(folder: Path, lemmas: set[str]) -> list[tuple[str, str]]:
     """The irregular forms of these lemmas, each with its lemma."""
-    lines = (line.split() for part in PARTS for line in (folder / f"{part}.exc").read_text(encoding="utf-8").splitlines())
+    lines = (
+        line.split() for part in PARTS for line in (folder / f"{part}.exc").read_text(encoding="utf-8").splitlines()
+    )
     forms = {(form, lemma) for form, *own in lines for lemma in own if lemma in lemmas and form != lemma}
     return sorted(pair for pair in forms if all(map(_LEMMA.fullmatch, pair)))
 

@@ -1,8 +1,7 @@
 """Words of opposite meaning, by WordNet and by short lists of what WordNet leaves out."""
 
 import re
-from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 FILE = Path(__file__).with_name("antonyms.txt")
@@ -32,15 +31,16 @@ hire fire|employ dismiss|find lose|break fix|simple complicated|simple complex|s
 """.replace("\n", "|")
 _PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "anti")
 _SAME_WITH_PREFIX = frozenset(  # words that mean no opposite with such a prefix
-    """flammable valuable famous habit doors door different vest form side land come sure deed scribe tent tend part press port
+    str.split("""flammable valuable famous habit doors door different vest form side land come sure deed scribe tent tend part press port
     pose prove proved pulse stance tense tone ally jury dent flame flow fuse grain mate most play cover card course tract count
-    miss patch pair claim guise""".split()
+    miss patch pair claim guise""")
 )
 _SUFFIXES = [
     (r"ies$", "y"), (r"es$", ""), (r"s$", ""), (r"ied$", "y"), (r"ed$", ""), (r"ed$", "e"), (r"ing$", ""), (r"ing$", "e"),
     (r"([^aeiou])\1(?:ed|ing|er|est)$", r"\1"), (r"ier$", "y"), (r"iest$", "y"), (r"er$", ""), (r"er$", "e"), (r"est$", ""),
     (r"est$", "e"),
 ]  # fmt: skip
+_MAX_CACHED_WORDS = 100_000
 _COMPILED_SUFFIXES = [(re.compile(pattern), ending) for pattern, ending in _SUFFIXES]
 
 
@@ -60,13 +60,12 @@ def _tables() -> tuple[frozenset[tuple[str, str]], dict[str, list[str]]]:
     return frozenset(pairs), irregular
 
 
-def lemmas(word: str) -> Iterator[str]:
+@lru_cache(_MAX_CACHED_WORDS)
+def lemmas(word: str) -> frozenset[str]:
     """The word in lower case, and what it may be an inflected form of."""
     word = word.lower()
-    yield word
-    yield from _tables()[1].get(word, [])
-    if len(word) > 3:
-        yield from (pattern.sub(ending, word) for pattern, ending in _COMPILED_SUFFIXES if pattern.search(word))
+    regular = (pattern.sub(ending, word) for pattern, ending in _COMPILED_SUFFIXES if pattern.search(word))
+    return frozenset({word, *_tables()[1].get(word, []), *(regular if len(word) > 3 else ())})
 
 
 def are_antonyms(one: str, other: str) -> bool:

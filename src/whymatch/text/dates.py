@@ -9,18 +9,23 @@ from whymatch.text.spans import Span
 Reading: TypeAlias = tuple[int | None, ...]
 """Year, month and day; or the weekday; or the minutes since midnight. None where the text does not say."""
 
-MONTHS = "january february march april may june july august september october november december".split()
-WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+MONTHS = str.split("january february march april may june july august september october november december")
+WEEKDAYS = str.split("monday tuesday wednesday thursday friday saturday sunday")
 _MONTH_NUMBERS = {name: n for n, month in enumerate(MONTHS, start=1) for name in (month, month[:3])} | {"sept": 9}
 _MONTH = rf"(?P<month>{'|'.join(sorted(_MONTH_NUMBERS, key=len, reverse=True))})\b\.?"
-_DAY = r"(?P<day>\d{1,3})(?:\s?(?:st|nd|rd|th))?\b"  # whether there is such a day, or year, is not asked: a typo is a date
+_DAY = (
+    r"(?P<day>\d{1,3})(?:\s?(?:st|nd|rd|th))?\b"  # whether there is such a day, or year, is not asked: a typo is a date
+)
 _YEAR = r"(?P<year>\d{4,5})\b(?![.,]\d)"
 _HOURS = r"(?P<hour>[01]?\d|2[0-4])"
 _HALF = r"(?P<half>[ap])(?:\.\s?m\b\.?|m\b)"
 
 _PATTERNS = [
     ("day", rf"\b(?P<year>\d{{4}})-(?P<month>\d\d)-(?P<day>\d\d)\b"),
-    ("numeric", r"(?<![\w./-])(?P<first>\d{1,2})(?P<mark>[./-])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4}|\d\d)\b(?![./-]\d)"),
+    (
+        "numeric",
+        r"(?<![\w./-])(?P<first>\d{1,2})(?P<mark>[./-])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4}|\d\d)\b(?![./-]\d)",
+    ),
     ("day", rf"(?<![\w.,]){_DAY}\s*(?:of\s+)?-?{_MONTH}(?:\s*,)?[\s-]*{_YEAR}"),
     ("day", rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}(?:\s*,)?\s+{_YEAR}"),
     ("day", rf"\b{_MONTH}(?:\s+of|\s*,)?[\s-]+{_YEAR}"),
@@ -95,7 +100,7 @@ def _names_month(match: re.Match[str]) -> bool:
     before = match.string[: match.start()].rstrip()
     if re.search(r"\b(?:in|since|until|by|of|early|late|mid|during|last|next|from|to)[\s-]?$", before, re.IGNORECASE):
         return True
-    return match[0][0].isupper() and bool(before) and before[-1] not in ".!?:\"“(" and not match[0].isupper()
+    return match[0][0].isupper() and bool(before) and before[-1] not in '.!?:"“(' and not match[0].isupper()
 
 
 def _numeric(first: int, second: int, year: str) -> frozenset[Reading]:

@@ -140,7 +140,10 @@ def _read(table: str) -> Iterator[tuple[str, Unit]]:
 def _words() -> dict[str, Unit]:
     celsius = Unit("temperature", Fraction(1), "Celsius")
     fahrenheit = Unit("temperature", Fraction(5, 9), "Fahrenheit", Fraction(-32))
-    own = {"ordinal": Unit("ordinal", Fraction(1), shared=False), "decade of": Unit("decade", Fraction(1), shared=False)}
+    own = {
+        "ordinal": Unit("ordinal", Fraction(1), shared=False),
+        "decade of": Unit("decade", Fraction(1), shared=False),
+    }
     temperatures = dict.fromkeys(_CELSIUS, celsius) | dict.fromkeys(_FAHRENHEIT, fahrenheit)
     return dict(_read(_WORDS)) | temperatures | own
 

@@ -24,7 +24,10 @@ def conflicts(left: str, right: str, words: Iterable[tuple[Span, Span]]) -> tupl
     (Conflict(kind='number', left=(Span(start=5, end=9),), right=(Span(start=5, end=10),)),)
     """
     links = [(Span(*one), Span(*other)) for one, other in words]
-    if (right, left) < (left, right):  # one order of the texts, so that the conflicts of (right, left) are these mirrored
+    if (right, left) < (
+        left,
+        right,
+    ):  # one order of the texts, so that the conflicts of (right, left) are these mirrored
         mirrored = _conflicts(right, left, [(other, one) for one, other in links])
         return _sorted(Conflict(one.kind, one.right, one.left) for one in mirrored)
     return _sorted(_conflicts(left, right, links))

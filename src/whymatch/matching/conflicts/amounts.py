@@ -28,7 +28,12 @@ def amount_conflicts(pair: Correspondence) -> list[Conflict]:
     """
     sides = [_amounts(pair, 0), _amounts(pair, 1)]
     agreeing = _matching(
-        [(-_closeness(pair, a, b), i, j) for i, a in enumerate(sides[0]) for j, b in enumerate(sides[1]) if _agree(a, b)]
+        [
+            (-_closeness(pair, a, b), i, j)
+            for i, a in enumerate(sides[0])
+            for j, b in enumerate(sides[1])
+            if _agree(a, b)
+        ]
     )
     own, other = ([n for n in range(len(side)) if n not in {p[k] for p in agreeing}] for k, side in enumerate(sides))
     left_over = [n for i in own for n in sides[0][i].words], [n for j in other for n in sides[1][j].words]

@@ -13,17 +13,17 @@ from whymatch.text.spans import Span, overlaps, words
 
 Kind: TypeAlias = Literal["number", "date", "name", "negation", "antonym", "role"]
 
-MIN_EQUAL = 0.7 # of the words of two texts that are mostly equal
+MIN_EQUAL = 0.7  # of the words of two texts that are mostly equal
 
 FUNCTION_WORDS = frozenset(
-    """a an the this that these those it its he him his she her hers they them their theirs we us our ours you your yours i me
+    str.split("""a an the this that these those it its he him his she her hers they them their theirs we us our ours you your yours i me
     my mine who whom whose which what where when why how there here be is are was were been being am 's 're 'm 've 'd 'll s t
     has have had having do does did doing done will would shall should can could may might must ought not n't no nor and or but
     if then than so as of at by for with about against between into through during before after above below to from up down in
     out on off over under again further once because until while although though since whether either neither both each few
     more most other some such only own same too very just also yet still however therefore thus even ever much many any all
     every another one ones else rather quite let lets per via upon within without among across toward towards onto never nobody nothing none
-    nowhere cannot hardly dont doesnt didnt isnt arent wasnt werent wont wouldnt cant couldnt shouldnt hasnt havent hadnt""".split()
+    nowhere cannot hardly dont doesnt didnt isnt arent wasnt werent wont wouldnt cant couldnt shouldnt hasnt havent hadnt""")
 )
 
 
@@ -64,7 +64,7 @@ class Word:
 
     @cached_property
     def lemmas(self) -> frozenset[str]:
-        return frozenset(lemmas(self.lower))
+        return lemmas(self.lower)
 
 
 class Correspondence:
@@ -77,10 +77,14 @@ class Correspondence:
 
     def __init__(self, left: str, right: str, links: Iterable[tuple[Span, Span]]) -> None:
         self.texts = left, right
-        self.left, self.right = ([Word(text[span.start : span.end], span) for span in words(text)] for text in self.texts)
+        self.left, self.right = (
+            [Word(text[span.start : span.end], span) for span in words(text)] for text in self.texts
+        )
         pairs = [*links]
         own, other = self.numbers(0, (a for a, _ in pairs)), self.numbers(1, (b for _, b in pairs))
-        self.links = {(i, j) for left_words, right_words in zip(own, other, strict=True) for i in left_words for j in right_words}
+        self.links = {
+            (i, j) for left_words, right_words in zip(own, other, strict=True) for i in left_words for j in right_words
+        }
         """The numbers of words that are aligned."""
         matcher = SequenceMatcher(None, [w.lower for w in self.left], [w.lower for w in self.right], autojunk=False)
         self.blocks = [(tag, range(a, b), range(c, d)) for tag, a, b, c, d in matcher.get_opcodes()]

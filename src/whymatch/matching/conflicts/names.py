@@ -8,17 +8,19 @@ from difflib import SequenceMatcher
 from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS, Conflict, Correspondence, Word
 from whymatch.text.antonyms import are_antonyms
 from whymatch.text.dates import MONTHS, WEEKDAYS
-from whymatch.text.quantities import quantities
+from whymatch.text.numerals import NUMBER_WORDS
 from whymatch.text.spans import Span
 
 _TITLES = frozenset(
-    """mr mrs ms miss dr prof professor president vice prime minister premier king queen prince princess sir lord lady senator
+    str.split("""mr mrs ms miss dr prof professor president vice prime minister premier king queen prince princess sir lord lady senator
     sen rep governor gov secretary chairman chairwoman general gen colonel col captain capt major lieutenant lt sergeant sgt judge
     justice chancellor ambassador pope saint st jr senior representative director chief officer ministry department master
-    mayor doctor attorney spokesman spokeswoman company corp inc ltd co corporation llc plc""".split()
+    mayor doctor attorney spokesman spokeswoman company corp inc ltd co corporation llc plc""")
 )
-_JOINERS = frozenset("of the de la le van von der bin al el du di da for".split())
-_DEMONYM = re.compile(r"(?:ish|ese|ians?|ans?|ns?|is?|ics?|ch|sh|lands?|s|ers?|ites?|ia|e|a|y|ic|ine|ern|ican|uese|ons?)")
+_JOINERS = frozenset(str.split("of the de la le van von der bin al el du di da for"))
+_DEMONYM = re.compile(
+    r"(?:ish|ese|ians?|ans?|ns?|is?|ics?|ch|sh|lands?|s|ers?|ites?|ia|e|a|y|ic|ine|ern|ican|uese|ons?)"
+)
 _ALIASES = [
     "us usa america american americans united states u.s washington",
     "uk britain british england english united kingdom great",
@@ -29,15 +31,18 @@ _ALIASES = [
     "ussr soviet russia russian moscow kremlin",
 ]
 _SPELLING = 0.75  # of the letters, for two spellings of a name
-_LOOSE_SPELLING = 0.5  # the same where the texts are worded differently: names of other scripts are spelled in many ways
-MIN_SHARED = 0.9
-_SINGULAR = frozenset("is was has does".split())
-_FINITE = frozenset(
-    """had will would can could did said says may might must should won made took went came got gave left beat met wrote ran sat told
-    saw knew felt became began found kept led held lost sent and spoke stood fell drove flew grew chose broke built bought sold
-    caught taught thought paid sang rose signed""".split()
+_LOOSE_SPELLING = (
+    0.5  # the same where the texts are worded differently: names of other scripts are spelled in many ways
 )
-_OBJECTS = frozenset("the a an his her him them that it its their to from".split())
+_NO_NAMES = frozenset({*FUNCTION_WORDS, *MONTHS, *WEEKDAYS, *NUMBER_WORDS})
+MIN_SHARED = 0.9
+_SINGULAR = frozenset(str.split("is was has does"))
+_FINITE = frozenset(
+    str.split("""had will would can could did said says may might must should won made took went came got gave left beat met wrote ran sat told
+    saw knew felt became began found kept led held lost sent and spoke stood fell drove flew grew chose broke built bought sold
+    caught taught thought paid sang rose signed""")
+)
+_OBJECTS = frozenset(str.split("the a an his her him them that it its their to from"))
 
 
 def name_conflicts(pair: Correspondence) -> list[Conflict]:
@@ -55,7 +60,9 @@ def name_conflicts(pair: Correspondence) -> list[Conflict]:
             both = differing[one[0], other[0]]
             both[0].add(i)
             both[1].add(j)
-    return [Conflict("name", (_cover(pair.left, own),), (_cover(pair.right, other),)) for own, other in differing.values()]
+    return [
+        Conflict("name", (_cover(pair.left, own),), (_cover(pair.right, other),)) for own, other in differing.values()
+    ]
 
 
 def _cover(words: list[Word], numbers: set[int]) -> Span:
@@ -64,21 +71,20 @@ def _cover(words: list[Word], numbers: set[int]) -> Span:
 
 def _names(pair: Correspondence, side: int) -> list[range]:
     """The names of a text, as runs of words; none where most words have capitals."""
-    own, text = (pair.left, pair.right)[side], pair.texts[side]
+    own = (pair.left, pair.right)[side]
     letters = [word for word in own if word.text[0].isalpha()]
     capitals = [word for word in letters if word.text[0].isupper()]
     if len(letters) >= 6 and len(capitals) > 0.75 * len(letters):
         return []
-    numerals = {n for numbers in pair.numbers(side, [q.span for q in quantities(text)]) for n in numbers}
     runs, number = list[range](), 0
     while number < len(own):
         end = number
-        while end < len(own) and (is_name(own, end) and end not in numerals):
+        while end < len(own) and _is_name(own, end):
             end += 1
             joined = end
             while joined < len(own) and joined - end < 2 and own[joined].lower in _JOINERS | {".", "-", "&"}:
                 joined += 1
-            if joined > end and joined < len(own) and is_name(own, joined) and joined not in numerals:
+            if joined > end and joined < len(own) and _is_name(own, joined):
                 end = joined
         if end > number:
             runs.append(range(number, end))
@@ -86,19 +92,19 @@ def _names(pair: Correspondence, side: int) -> list[range]:
     return runs
 
 
-def begins_sentence(own: list[Word], number: int) -> bool:
+def _begins_sentence(own: list[Word], number: int) -> bool:
     """Whether a word is the first of a sentence or a quotation."""
     while number and own[number - 1].text in ("'", '"', "“", "‘", "''", "``", "(", "-", "–", "*", "["):
         number -= 1
     return number == 0 or own[number - 1].text in (".", "!", "?", ":", ";", "…")
 
 
-def is_name(own: list[Word], number: int) -> bool:
+def _is_name(own: list[Word], number: int) -> bool:
     """Whether a word is part of a name: it has a capital that its place does not explain."""
     word = own[number]
-    if not word.text[0].isupper() or word.bare in FUNCTION_WORDS or word.bare in MONTHS or word.bare in WEEKDAYS:
+    if not word.text[0].isupper() or word.bare in _NO_NAMES:
         return False
-    if len(word.bare) < 2 or not begins_sentence(own, number):
+    if len(word.bare) < 2 or not _begins_sentence(own, number):
         return len(word.bare) >= 2
     if word.text[1:2].isupper() or word.lower.endswith("'s"):
         return True
@@ -111,7 +117,9 @@ def is_name(own: list[Word], number: int) -> bool:
         return False
     if follows.text[0].isupper() and follows.lower not in FUNCTION_WORDS:
         return True
-    inflected = follows.lower.endswith(("ed", "s")) and then is not None and (then.lower in _OBJECTS or then.text[0].isupper())
+    inflected = (
+        follows.lower.endswith(("ed", "s")) and then is not None and (then.lower in _OBJECTS or then.text[0].isupper())
+    )
     return follows.lower in _FINITE or inflected
 
 
@@ -138,12 +146,18 @@ def _folded(word: Word) -> str:
 def _derived(name: str, form: str) -> bool:
     """Whether one is made of the other by an ending, as "Chinese" of "China"."""
     common = next((n for n, (a, b) in enumerate(zip(name, form, strict=False)) if a != b), min(len(name), len(form)))
-    return common >= 3 and len(name) - common <= 2 + 2 * name.endswith("land") and bool(_DEMONYM.fullmatch(form[common:] or "s"))
+    return (
+        common >= 3
+        and len(name) - common <= 2 + 2 * name.endswith("land")
+        and bool(_DEMONYM.fullmatch(form[common:] or "s"))
+    )
 
 
 def _stands_for(acronym: Word, words: list[Word]) -> bool:
     """Whether a word in capitals has the initials of words that follow one another in the other text."""
     if not acronym.text.removesuffix("'s").isupper():
         return False
-    initials = "".join(word.lower[0] for word in words if word.text[0].isalnum() and word.lower not in _JOINERS | {"and"})
+    initials = "".join(
+        word.lower[0] for word in words if word.text[0].isalnum() and word.lower not in _JOINERS | {"and"}
+    )
     return acronym.bare in initials

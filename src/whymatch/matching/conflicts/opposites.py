@@ -6,8 +6,8 @@ from whymatch.matching.conflicts.correspondence import Conflict, Correspondence,
 from whymatch.text.antonyms import are_antonyms
 
 _NEGATORS = frozenset(
-    """not n't never no none nobody nothing nowhere neither nor without cannot hardly
-    dont doesnt didnt isnt arent wasnt werent wont wouldnt cant couldnt shouldnt hasnt havent hadnt""".split()
+    str.split("""not n't never no none nobody nothing nowhere neither nor without cannot hardly
+    dont doesnt didnt isnt arent wasnt werent wont wouldnt cant couldnt shouldnt hasnt havent hadnt""")
 )
 # A negator in these expressions denies nothing, or not the sentence.
 _IDIOMS = re.compile(
@@ -20,17 +20,17 @@ _IDIOMS = re.compile(
 )
 # Words that deny without a negator: where only one text has one of them, a negator of the other may say the same.
 _IMPLICIT = frozenset(
-    """fail refuse deny reject lack avoid prevent prohibit forbid ban stop cease halt unable impossible absent absence miss
+    str.split("""fail refuse deny reject lack avoid prevent prohibit forbid ban stop cease halt unable impossible absent absence miss
     missing neglect decline exclude except exception unless rarely seldom few fewer little less least most maximum minimum only
     rather instead free former formerly oppose opposition disagree doubt false wrong unlikely ignore exempt block bar yet until
     before otherwise contrary cancel drop quit lose loss lost hard difficult beyond empty within latest exceed still remain
     reluctant object objection rule void zero nil but although despite however abandon give impede hinder keep withhold rule
-    against too minus barely scarcely independent regardless irrespective away suspend lest stall defy contradict dismiss hidden secret""".split()
+    against too minus barely scarcely independent regardless irrespective away suspend lest stall defy contradict dismiss hidden secret""")
 )
 _IMPLICIT_FORM = re.compile(r"(?:un|dis|im|non|ir)[a-z]{4,}|[a-z]{3,}less(?:ly|ness)?")
 MIN_SHARED_NEGATION = 0.8
 MIN_SHARED_ANTONYM = 0.8
-_CLAUSE_ENDS = frozenset(", ; : . ! ? and but or because that which who".split())
+_CLAUSE_ENDS = frozenset(str.split(", ; : . ! ? and but or because that which who"))
 
 
 def opposite_conflicts(pair: Correspondence) -> list[Conflict]:
@@ -38,12 +38,20 @@ def opposite_conflicts(pair: Correspondence) -> list[Conflict]:
     side, extra = _extra_cues(pair)
     opposites = {(i, j) for i, j in _antonyms(pair) if not any(0 < (i, j)[side] - cue <= 3 for cue in extra)}
     negations = [(pair.left, pair.right)[side][cue].span for cue in extra if _denies(pair, side, cue)]
-    if len(extra) == 2 and not any(word.lower in _CLAUSE_ENDS for word in (pair.left, pair.right)[side][extra[0] : extra[1]]):
+    if len(extra) == 2 and not any(
+        word.lower in _CLAUSE_ENDS for word in (pair.left, pair.right)[side][extra[0] : extra[1]]
+    ):
         negations = []  # a double negation
-    longer = [cue + 1 for cue in extra if [word.lower for word in (pair.left, pair.right)[side][cue + 1 : cue + 2]] == ["longer"]]
+    longer = [
+        cue + 1
+        for cue in extra
+        if [word.lower for word in (pair.left, pair.right)[side][cue + 1 : cue + 2]] == ["longer"]
+    ]
     if pair.shared(longer if side == 0 else (), longer if side else ()) < MIN_SHARED_NEGATION or _implicit(pair):
         negations = []
-    found = [Conflict("negation", (span,), ()) if side == 0 else Conflict("negation", (), (span,)) for span in negations]
+    found = [
+        Conflict("negation", (span,), ()) if side == 0 else Conflict("negation", (), (span,)) for span in negations
+    ]
     return found + [Conflict("antonym", (pair.left[i].span,), (pair.right[j].span,)) for i, j in sorted(opposites)]
 
 
@@ -66,7 +74,11 @@ def _cues(text: str, own: list[Word]) -> list[int]:
     for number, word in enumerate(own):
         negates = word.lower in _NEGATORS or word.lower.endswith("n't")
         repeats = word.lower == "nor" and cues
-        if negates and not repeats and not any(start < word.span.end and word.span.start < end for start, end in idioms):
+        if (
+            negates
+            and not repeats
+            and not any(start < word.span.end and word.span.start < end for start, end in idioms)
+        ):
             cues.append(number)
     return cues
 

@@ -6,16 +6,20 @@ from collections.abc import Iterator
 from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS, Conflict, Correspondence, Word
 from whymatch.text.spans import Span
 
-_COORDINATORS = frozenset(", ; / & and or nor".split())
+_COORDINATORS = frozenset(str.split(", ; / & and or nor"))
 _SYMMETRIC = frozenset(
-    """meet meets met marry marries married equal equals resemble resembles with and or near beside versus vs""".split()
+    str.split(
+        """meet meets met marry marries married equal equals resemble resembles with and or near beside versus vs"""
+    )
 )
 _PREPOSITIONS = frozenset(
-    "to from than over after before under above behind in on of by into at for inside onto against through across off".split()
+    str.split(
+        "to from than over after before under above behind in on of by into at for inside onto against through across off"
+    )
 )
-_OTHER_PIVOTS = frozenset("as has have had having does did".split())  # function words around which roles can change
-_BE = frozenset("is are was were be been being got gets".split())
-_DETERMINERS = frozenset("the a an his her its their our my your this that".split())
+_OTHER_PIVOTS = frozenset(str.split("as has have had having does did"))  # function words around which roles can change
+_BE = frozenset(str.split("is are was were be been being got gets"))
+_DETERMINERS = frozenset(str.split("the a an his her its their our my your this that"))
 _MAX_WORDS = 6
 _SAME_WORDS = 0.95  # of the words: then two of the four neighbours are enough to say that two runs changed places
 
@@ -25,8 +29,8 @@ def role_conflicts(pair: Correspondence) -> list[Conflict]:
     runs = [_trimmed(pair.left, *run) for run in _whole_exchange(pair) or _runs(pair)]
     runs = [run for run in runs if any(pair.left[number].carries_meaning for number in run[0])]
     found = list[Conflict]()
-    for (own_x, other_x) in runs:
-        for (own_y, other_y) in runs:
+    for own_x, other_x in runs:
+        for own_y, other_y in runs:
             if own_x[-1] < own_y[0] and other_y[-1] < other_x[0] and _exchanged(pair, own_x, own_y, other_x, other_y):
                 left = _span(pair.left, own_x), _span(pair.left, own_y)
                 found.append(Conflict("role", left, (_span(pair.right, other_y), _span(pair.right, other_x))))
