@@ -21,7 +21,7 @@ _HOURS = r"(?P<hour>[01]?\d|2[0-4])"
 _HALF = r"(?P<half>[ap])(?:\.\s?m\b\.?|m\b)"
 
 _PATTERNS = [
-    ("day", rf"\b(?P<year>\d{{4}})-(?P<month>\d\d)-(?P<day>\d\d)\b"),
+    ("day", r"\b(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)\b"),
     (
         "numeric",
         r"(?<![\w./-])(?P<first>\d{1,2})(?P<mark>[./-])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4}|\d\d)\b(?![./-]\d)",

@@ -68,7 +68,8 @@ def _closeness(pair: Correspondence, a: _Place, b: _Place) -> int:
     """How surely two amounts stand in the same place: the higher, the surer."""
     if not (a.words and b.words):
         return 0
-    return 2 * pair.linked(a.words, b.words) + pair.context(a.words, b.words)
+    equal = len(a.words) == len(b.words) and {*zip(a.words, b.words, strict=True)} <= pair.equal
+    return 3 * equal + 2 * pair.linked(a.words, b.words) + pair.context(a.words, b.words)
 
 
 def _agree(a: _Place, b: _Place) -> bool:
@@ -78,7 +79,8 @@ def _agree(a: _Place, b: _Place) -> bool:
     if isinstance(one, Date) and isinstance(other, Date):
         return one.kind == other.kind and one.agrees(other)
     date, number = (one, other) if isinstance(one, Date) else (other, one)
-    assert isinstance(date, Date) and isinstance(number, Quantity)
+    if isinstance(number, Date) or isinstance(date, Quantity):
+        return False
     return number.value.denominator == 1 and date.has(int(number.value)) and _bare(number)
 
 
