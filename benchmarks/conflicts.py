@@ -2,10 +2,11 @@
 
     WHYMATCH_DATA=… python -m benchmarks.conflicts [--split choose] [--edits 150]
 
-Sentences of four sources (image captions, stories and articles, posts, claims of Wikipedia) are edited once each: another
-number, name, antonym or an exchange of two roles, a negation, or something harmless. A sentence belongs to the split "choose" or
-"report" by its digest: rules and thresholds were chosen on the first. Human paraphrases are MTRef and Edinburgh++ (their
-train parts to choose, dev and test to report); PAWS' pairs share their words and differ in roles, or do not.
+Sentences of four sources (image captions, stories and articles, posts, claims of Wikipedia) are edited once each:
+another number, name or antonym, two exchanged roles, a negation, or something harmless. A sentence belongs to the split
+"choose" or "report" by its digest: rules and thresholds were chosen on the first. Human paraphrases are MTRef and
+Edinburgh++ (their train parts to choose, dev and test to report); PAWS' pairs share their words and differ in roles, or
+do not. Its rules were looked at on all of its pairs.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from typing import TypeAlias
 import whymatch as wm
 from benchmarks.word_alignment import edinburgh, mtref
 from whymatch.matching.aligner import default_aligner
-from whymatch.matching.conflicts import Conflict, conflicts
+from whymatch.matching.conflicts import Conflict, Kind, conflicts
 from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
 from whymatch.show.terminal import table
 from whymatch.text.antonyms import FILE as ANTONYMS
@@ -35,7 +36,7 @@ from whymatch.text.spans import sentences
 
 Pair: TypeAlias = tuple[str, str]
 Edit: TypeAlias = Callable[[str, random.Random], str | None]
-KINDS = ("number", "date", "name", "negation", "antonym", "role")
+KINDS: tuple[Kind, ...] = ("number", "date", "name", "negation", "antonym", "role")
 _NUMBER_WORDS = str.split("two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty")
 _NUMBER = re.compile(rf"(?<![\w.,:/-])(\d[\d,]*(?:\.\d+)?)(?![\w:/-])|\b({'|'.join(_NUMBER_WORDS)})\b(?!-)")
 _AUXILIARY = re.compile(
@@ -52,17 +53,24 @@ _NO_NAMES = {
     "daily",
 }  # capitals that name no person or place
 _ROLES = [
-    re.compile(rf"(?P<x>{_NAME.pattern})(?P<v>(?:,)? (?:[a-z]+ ){{1,6}})(?P<y>[A-Z][a-z]{{2,}}(?: [A-Z][a-z]{{2,}})?(?=[ ,.;]))"),
-    re.compile(r"\b(?P<x>[Tt]he [a-z]{3,}|[Aa]n? [a-z]{3,})(?P<v> (?:is |was )?[a-z]+(?:s|ed|ing)(?: (?:at|to|on|over|for))? )"
-               r"(?P<y>(?:the|an?) [a-z]{3,})(?=[ ,.])"),
+    re.compile(
+        rf"(?P<x>{_NAME.pattern})(?P<v>(?:,)? (?:[a-z]+ ){{1,6}})"
+        r"(?P<y>[A-Z][a-z]{2,}(?: [A-Z][a-z]{2,})?(?=[ ,.;]))"
+    ),
+    re.compile(r"\b(?P<x>[Tt]he [a-z]{3,}|[Aa]n? [a-z]{3,})(?P<v> (?:is |was )?[a-z]+(?:s|ed|ing)"
+               r"(?: (?:at|to|on|over|for))? )(?P<y>(?:the|an?) [a-z]{3,})(?=[ ,.])"),
 ]  # fmt: skip
-_COMMON_OPPOSITES = """big small|hot cold|increase decrease|increased decreased|open closed|open close|old young|new old|good bad|high low
-higher lower|first last|before after|above below|more less|always never|early late|easy difficult|strong weak|fast slow|long short
-accept reject|accepted rejected|allow forbid|allowed prohibited|buy sell|start stop|started stopped|win lose|won lost|inside outside
-happy sad|rich poor|full empty|public private|left right|north south|east west|black white|light dark|day night|man woman|boy girl
-men women|male female|internal external|maximum minimum|true false|positive negative|rose fell|rising falling|gain loss|agree disagree
-enable disable|enabled disabled|install uninstall|possible impossible|legal illegal|safe dangerous|dry wet|clean dirty|up down
-indoors outdoors|asleep awake|standing sitting|arrive leave|add remove|include exclude|approved rejected|success failure"""
+_COMMON_OPPOSITES = """
+big small|hot cold|increase decrease|increased decreased|open closed|open close|old young|new old|good bad|high low
+higher lower|first last|before after|above below|more less|always never|early late|easy difficult|strong weak
+fast slow|long short|accept reject|accepted rejected|allow forbid|allowed prohibited|buy sell|start stop
+started stopped|win lose|won lost|inside outside|happy sad|rich poor|full empty|public private|left right
+north south|east west|black white|light dark|day night|man woman|boy girl|men women|male female|internal external
+maximum minimum|true false|positive negative|rose fell|rising falling|gain loss|agree disagree|enable disable
+enabled disabled|install uninstall|possible impossible|legal illegal|safe dangerous|dry wet|clean dirty|up down
+indoors outdoors|asleep awake|standing sitting|arrive leave|add remove|include exclude|approved rejected
+success failure
+"""
 
 
 def read(path: Path) -> Iterator[str]:
@@ -203,7 +211,7 @@ def edits(texts: dict[str, list[str]], split: str, per_source: int) -> dict[str,
         for other in others
         if lemma not in "=#"
     ]
-    common = [(one, other) for one, other in (pair.split() for pair in re.split(r"[|\n]", _COMMON_OPPOSITES))]
+    common = [(one, other) for one, other in (pair.split() for pair in re.split(r"[|\n]", _COMMON_OPPOSITES.strip()))]
     result = defaultdict[str, dict[str, list[Pair]]](dict)
     for source, own in texts.items():
         rng = random.Random(source + split)

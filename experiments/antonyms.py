@@ -3,9 +3,9 @@
     python -m experiments.antonyms FOLDER
 
 FOLDER holds WordNet 3.0's data files (data.noun, data.verb, data.adj, data.adv), as Debian's package wordnet-base
-installs them, and its lists of irregular forms (noun.exc and so on). A line of the file has a lemma and all its antonyms,
-in some sense, that come after it in the alphabet; or "=", an irregular form and its lemma. Phrases and capitalised words are
-left out. The notice of WordNet's licence at the head of the file is kept.
+installs them, and its lists of irregular forms (noun.exc and so on). A line of the file has a lemma and all its
+antonyms, in some sense, that come after it in the alphabet; or "=", an irregular form and its lemma. Phrases and
+capitalised words are left out. The notice of WordNet's licence at the head of the file is kept.
 """
 
 import argparse

@@ -144,7 +144,7 @@ CONFLICTS = [
     ("role", "He flew from Paris to Rome.", "He flew from Rome to Paris.", ["Paris", "Rome"]),
     ("role", "The Seller shall pay the Buyer at once.", "The Buyer shall pay the Seller at once.", ["Seller", "Buyer"]),
     ("role", "5 cats and 3 dogs slept.", "3 cats and 5 dogs slept.", ["5", "3"]),
-]  # fmt: skip
+]
 AGREEMENTS = [
     ("The term is twenty-four (24) months.", "The term is two years."),
     ("Pay within thirty (30) days.", "Pay within 30 days."),
@@ -170,7 +170,7 @@ AGREEMENTS = [
     ("They sell apples, pears and plums.", "They sell plums, pears and apples."),
     ("When it rained, Alice left.", "Alice left when it rained."),
     ("She was born in 1923 in Boston.", "She was born in Boston in 1923."),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("kind", "left", "right", "marked"), CONFLICTS)

@@ -96,7 +96,7 @@ def _readings(kind: str, match: re.Match[str]) -> frozenset[Reading]:
 
 
 def _names_month(match: re.Match[str]) -> bool:
-    """Whether "May" or "March" is a month: it has a capital and does not begin the sentence, or follows "in" and the like."""
+    """Whether "May" or "March" is a month: it follows "in" or the like, or has a capital within a sentence."""
     before = match.string[: match.start()].rstrip()
     if re.search(r"\b(?:in|since|until|by|of|early|late|mid|during|last|next|from|to)[\s-]?$", before, re.IGNORECASE):
         return True

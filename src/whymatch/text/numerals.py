@@ -49,8 +49,8 @@ class Token(NamedTuple):
 def parse_numeral(text: str) -> list[Fraction]:
     """The numbers that digits with separators stand for: one, or several where they are a list such as "1,2,4".
 
-    >>> [parse_numeral(text) for text in ("2,000", "2 000", "2.000,5", "2,5", "1,2,4")]
-    [[Fraction(2000, 1)], [Fraction(2000, 1)], [Fraction(4001, 2)], [Fraction(5, 2)], [Fraction(1, 1), Fraction(2, 1), Fraction(4, 1)]]
+    >>> [str(*parse_numeral(text)) for text in ("2,000", "2 000", "2.000,5", "2,5", "2.5")]
+    ['2000', '2000', '4001/2', '5/2', '5/2']
     """
     text = re.sub(r"[^\d.,]", "", text)
     points, commas = text.count("."), text.count(",")

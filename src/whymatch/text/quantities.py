@@ -71,7 +71,7 @@ class Quantity:
         return any(_near(a, b, self.hedge, other.hedge, tolerance) for a, b in pairs)
 
     def _rounds(self, other: "Quantity") -> bool:
-        """Whether it is the other one with fewer decimals, and three digits or more: "28.7 billion" for "28.71 billion"."""
+        """Whether it is the other one with fewer decimals but three digits or more: "28.7 billion" and "28.71"."""
         if self.unit != other.unit or not other.step or abs(self.value) < 100 * (self.step or 1):
             return False
         return other.step < (self.step or 1) and abs(self.value - other.value) < (self.step or 1)

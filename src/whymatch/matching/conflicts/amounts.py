@@ -23,8 +23,8 @@ class _Place:
 def amount_conflicts(pair: Correspondence) -> list[Conflict]:
     """Numbers and dates that differ where they stand for the same thing.
 
-    Amounts that agree cancel out, wherever they stand. What is left on both sides conflicts where the two correspond: they
-    are aligned, have the same neighbours, or are the only ones of their unit. What is left on one side only is more information.
+    Amounts that agree cancel out, wherever they stand. What is left on both sides conflicts where the two correspond:
+    they are aligned, have the same neighbours, or are the only ones left. What one side alone has is more information.
     """
     sides = [_amounts(pair, 0), _amounts(pair, 1)]
     agreeing = _matching(

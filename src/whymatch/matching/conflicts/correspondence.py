@@ -16,14 +16,17 @@ Kind: TypeAlias = Literal["number", "date", "name", "negation", "antonym", "role
 MIN_EQUAL = 0.7  # of the words of two texts that are mostly equal
 
 FUNCTION_WORDS = frozenset(
-    str.split("""a an the this that these those it its he him his she her hers they them their theirs we us our ours you your yours i me
-    my mine who whom whose which what where when why how there here be is are was were been being am 's 're 'm 've 'd 'll s t
-    has have had having do does did doing done will would shall should can could may might must ought not n't no nor and or but
-    if then than so as of at by for with about against between into through during before after above below to from up down in
-    out on off over under again further once because until while although though since whether either neither both each few
-    more most other some such only own same too very just also yet still however therefore thus even ever much many any all
-    every another one ones else rather quite let lets per via upon within without among across toward towards onto never nobody nothing none
-    nowhere cannot hardly dont doesnt didnt isnt arent wasnt werent wont wouldnt cant couldnt shouldnt hasnt havent hadnt""")
+    str.split(
+        """a an the this that these those it its he him his she her hers they them their theirs we us our ours you your
+    yours i me my mine who whom whose which what where when why how there here be is are was were been being am 's
+    're 'm 've 'd 'll s t has have had having do does did doing done will would shall should can could may might
+    must ought not n't no nor and or but if then than so as of at by for with about against between into through
+    during before after above below to from up down in out on off over under again further once because until while
+    although though since whether either neither both each few more most other some such only own same too very just
+    also yet still however therefore thus even ever much many any all every another one ones else rather quite let
+    lets per via upon within without among across toward towards onto never nobody nothing none nowhere cannot
+    hardly dont doesnt didnt isnt arent wasnt werent wont wouldnt cant couldnt shouldnt hasnt havent hadnt"""
+    )
 )
 
 
@@ -109,7 +112,7 @@ class Correspondence:
         return {(i, j) for own, other in runs if max(len(own), len(other)) <= 4 for i in own for j in other}
 
     def exclusive(self, i: int, j: int) -> bool:
-        """Whether two words stand in one text only; of substituted ones each text may have more, but fewer than the other."""
+        """Whether each of two words stands in its own text only, or if they are substituted, more often in its own."""
         one, other = self.left[i].bare, self.right[j].bare
         left, right = self._counts
         if (i, j) in self.substituted:

@@ -12,10 +12,13 @@ from whymatch.text.numerals import NUMBER_WORDS
 from whymatch.text.spans import Span
 
 _TITLES = frozenset(
-    str.split("""mr mrs ms miss dr prof professor president vice prime minister premier king queen prince princess sir lord lady senator
-    sen rep governor gov secretary chairman chairwoman general gen colonel col captain capt major lieutenant lt sergeant sgt judge
-    justice chancellor ambassador pope saint st jr senior representative director chief officer ministry department master
-    mayor doctor attorney spokesman spokeswoman company corp inc ltd co corporation llc plc""")
+    str.split(
+        """mr mrs ms miss dr prof professor president vice prime minister premier king queen prince princess sir lord
+    lady senator sen rep governor gov secretary chairman chairwoman general gen colonel col captain capt major
+    lieutenant lt sergeant sgt judge justice chancellor ambassador pope saint st jr senior representative director chief
+    officer ministry department master mayor doctor attorney spokesman spokeswoman company corp inc ltd co
+    corporation llc plc"""
+    )
 )
 _JOINERS = frozenset(str.split("of the de la le van von der bin al el du di da for"))
 _DEMONYM = re.compile(
@@ -38,9 +41,11 @@ _NO_NAMES = frozenset({*FUNCTION_WORDS, *MONTHS, *WEEKDAYS, *NUMBER_WORDS})
 MIN_SHARED = 0.9
 _SINGULAR = frozenset(str.split("is was has does"))
 _FINITE = frozenset(
-    str.split("""had will would can could did said says may might must should won made took went came got gave left beat met wrote ran sat told
-    saw knew felt became began found kept led held lost sent and spoke stood fell drove flew grew chose broke built bought sold
-    caught taught thought paid sang rose signed""")
+    str.split(
+        """had will would can could did said says may might must should won made took went came got gave left beat met
+    wrote ran sat told saw knew felt became began found kept led held lost sent and spoke stood fell drove flew grew
+    chose broke built bought sold caught taught thought paid sang rose signed"""
+    )
 )
 _OBJECTS = frozenset(str.split("the a an his her him them that it its their to from"))
 

@@ -6,26 +6,33 @@ from whymatch.matching.conflicts.correspondence import Conflict, Correspondence,
 from whymatch.text.antonyms import are_antonyms
 
 _NEGATORS = frozenset(
-    str.split("""not n't never no none nobody nothing nowhere neither nor without cannot hardly
-    dont doesnt didnt isnt arent wasnt werent wont wouldnt cant couldnt shouldnt hasnt havent hadnt""")
+    str.split(
+        """not n't never no none nobody nothing nowhere neither nor without cannot hardly dont doesnt didnt isnt arent
+    wasnt werent wont wouldnt cant couldnt shouldnt hasnt havent hadnt"""
+    )
 )
 # A negator in these expressions denies nothing, or not the sentence.
 _IDIOMS = re.compile(
-    r"""\bnot\ (?:only|just|merely|simply|solely|least|to\ mention|necessarily)\b|\bthan\ not\b|\bno\ (?:doubt|matter|sooner|wonder)\b
-    |\b(?:whether|or|if)\ not\b|\bnothing\ but\b|\bno\.?\s*\d|\bwithout\ (?:a\ )?doubt\b|^\W*no\s*,|\bno\ one\ (?:but|except)\b
-    |\b(?:can|could)(?:\ ?not|n['’]t|\ n['’]t)\ help\b|,\ (?:is|are|was|were|do|does|did|has|have|ca|wo|would|could)\ ?n['’]t\b[^.]{1,6}\?
+    r"""\bnot\ (?:only|just|merely|simply|solely|least|to\ mention|necessarily)\b|\bthan\ not\b
+    |\bno\ (?:doubt|matter|sooner|wonder)\b|\b(?:whether|or|if)\ not\b|\bnothing\ but\b|\bno\.?\s*\d
+    |\bwithout\ (?:a\ )?doubt\b|^\W*no\s*,|\bno\ one\ (?:but|except)\b|\b(?:can|could)(?:\ ?not|\ ?n['’]t)\ help\b
+    |,\ (?:is|are|was|were|do|does|did|has|have|ca|wo|would|could)\ ?n['’]t\b[^.]{1,6}\?
     |^\W*(?:is|are|was|were|do|does|did|has|have|ca|wo|would|could|should)\ ?n['’]t\b(?=.*\?\W*$)
-    |(?<!why\ )(?<!how\ )\b(?:can|do|did|does|is|are|will|would|could|should)(?:\ ?n['’]t|\ ?not)\ (?:you|we|they|he|she|it)\b(?=.*\?)""",
+    |(?<!why\ )(?<!how\ )\b(?:can|do|did|does|is|are|will|would|could|should)(?:\ ?n['’]t|\ ?not)
+        \ (?:you|we|they|he|she|it)\b(?=.*\?)""",
     re.IGNORECASE | re.VERBOSE,
 )
 # Words that deny without a negator: where only one text has one of them, a negator of the other may say the same.
 _IMPLICIT = frozenset(
-    str.split("""fail refuse deny reject lack avoid prevent prohibit forbid ban stop cease halt unable impossible absent absence miss
-    missing neglect decline exclude except exception unless rarely seldom few fewer little less least most maximum minimum only
-    rather instead free former formerly oppose opposition disagree doubt false wrong unlikely ignore exempt block bar yet until
-    before otherwise contrary cancel drop quit lose loss lost hard difficult beyond empty within latest exceed still remain
-    reluctant object objection rule void zero nil but although despite however abandon give impede hinder keep withhold rule
-    against too minus barely scarcely independent regardless irrespective away suspend lest stall defy contradict dismiss hidden secret""")
+    str.split(
+        """fail refuse deny reject lack avoid prevent prohibit forbid ban stop cease halt unable impossible absent
+    absence miss missing neglect decline exclude except exception unless rarely seldom few fewer little less least most
+    maximum minimum only rather instead free former formerly oppose opposition disagree doubt false wrong unlikely
+    ignore exempt block bar yet until before otherwise contrary cancel drop quit lose loss lost hard difficult
+    beyond empty within latest exceed still remain reluctant object objection rule void zero nil but although
+    despite however abandon give impede hinder keep withhold rule against too minus barely scarcely independent
+    regardless irrespective away suspend lest stall defy contradict dismiss hidden secret"""
+    )
 )
 _IMPLICIT_FORM = re.compile(r"(?:un|dis|im|non|ir)[a-z]{4,}|[a-z]{3,}less(?:ly|ness)?")
 MIN_SHARED_NEGATION = 0.8

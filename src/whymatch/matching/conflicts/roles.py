@@ -14,7 +14,8 @@ _SYMMETRIC = frozenset(
 )
 _PREPOSITIONS = frozenset(
     str.split(
-        "to from than over after before under above behind in on of by into at for inside onto against through across off"
+        """to from than over after before under above behind in on of by into at for inside onto against through
+        across off"""
     )
 )
 _OTHER_PIVOTS = frozenset(str.split("as has have had having does did"))  # function words around which roles can change
@@ -38,7 +39,7 @@ def role_conflicts(pair: Correspondence) -> list[Conflict]:
 
 
 def _passive_conflicts(pair: Correspondence) -> list[Conflict]:
-    """One text in the passive, with its words in the order of the active: "Alice beat Bob", "Alice was beaten by Bob"."""
+    """The same order of words, but one text in the passive: "Alice beat Bob", "Alice was beaten by Bob"."""
     for side, (own, other) in enumerate(((pair.left, pair.right), (pair.right, pair.left))):
         same = {(i, j) if side == 0 else (j, i) for i, j in pair.links | pair.equal}
         for doer, verb, target in _passives(own):
@@ -116,7 +117,7 @@ def _trimmed(words: list[Word], own: range, other: range) -> tuple[range, range]
 
 
 def _exchanged(pair: Correspondence, own_x: range, own_y: range, other_x: range, other_y: range) -> bool:
-    """Whether x stands in the right text where y stands in the left one, and y where x stands, around the same words."""
+    """Whether x and y have each other's place in the other text, around the same words."""
     at_x = _same(pair, own_x[0] - 1, other_y[0] - 1) + _same(pair, own_x[-1] + 1, other_y[-1] + 1)
     at_y = _same(pair, own_y[0] - 1, other_x[0] - 1) + _same(pair, own_y[-1] + 1, other_x[-1] + 1)
     own, other = range(own_x[-1] + 1, own_y[0]), range(other_y[-1] + 1, other_x[0])
