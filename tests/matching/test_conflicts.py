@@ -37,8 +37,9 @@ def found(left: str, right: str) -> tuple[Conflict, ...]:
 def sentences(draw: st.DrawFn, *, numbers: int = 0) -> list[str]:
     """Words of a sentence, with this many numbers and some names and negations among them."""
     tokens = draw(st.lists(st.sampled_from([*PLAIN, "the", "and", "not", "of", *NAMES]), min_size=4, max_size=14))
-    for _ in range(numbers):
-        tokens.insert(draw(st.integers(1, len(tokens))), draw(st.sampled_from(NUMBERS)))
+    for _ in range(numbers):  # each with a word after it, for "12 300" is one number
+        place = draw(st.integers(1, len(tokens)))
+        tokens[place:place] = [draw(st.sampled_from(NUMBERS)), draw(st.sampled_from(PLAIN))]
     return tokens
 
 
