@@ -9,7 +9,7 @@ from whymatch.text.dates import Date, dates
 from whymatch.text.quantities import Quantity, quantities
 
 _Amount: TypeAlias = Quantity | Date
-MIN_SHARED = 0.8  # of the other words: below, two texts may speak of different things
+_MIN_SHARED = 0.85  # of the other words: below, two texts may speak of different things
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def amount_conflicts(pair: Correspondence) -> list[Conflict]:
     )
     own, other = ([n for n in range(len(side)) if n not in {p[k] for p in agreeing}] for k, side in enumerate(sides))
     left_over = [n for i in own for n in sides[0][i].words], [n for j in other for n in sides[1][j].words]
-    if pair.shared(*left_over) < MIN_SHARED:
+    if pair.shared(*left_over) < _MIN_SHARED:
         return []
     candidates = [
         (-_closeness(pair, a, b), i, j)

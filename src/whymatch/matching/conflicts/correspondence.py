@@ -13,7 +13,7 @@ from whymatch.text.spans import Span, overlaps, words
 
 Kind: TypeAlias = Literal["number", "date", "name", "negation", "antonym", "role"]
 
-MIN_EQUAL = 0.7  # of the words of two texts that are mostly equal
+_MIN_EQUAL = 0.7  # of the words of two texts that are mostly equal
 
 FUNCTION_WORDS = frozenset(
     str.split(
@@ -106,7 +106,7 @@ class Correspondence:
     @cached_property
     def substituted(self) -> set[tuple[int, int]]:
         """The numbers of words in short runs that replace each other in texts that are mostly equal, word by word."""
-        if 2 * len(self.equal) < MIN_EQUAL * (len(self.left) + len(self.right)):
+        if 2 * len(self.equal) < _MIN_EQUAL * (len(self.left) + len(self.right)):
             return set()
         runs = [(own, other) for tag, own, other in self.blocks if tag == "replace"]
         return {(i, j) for own, other in runs if max(len(own), len(other)) <= 4 for i in own for j in other}

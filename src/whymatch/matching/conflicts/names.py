@@ -38,7 +38,7 @@ _LOOSE_SPELLING = (
     0.5  # the same where the texts are worded differently: names of other scripts are spelled in many ways
 )
 _NO_NAMES = frozenset({*FUNCTION_WORDS, *MONTHS, *WEEKDAYS, *NUMBER_WORDS})
-MIN_SHARED = 0.9
+_MIN_SHARED = 0.9
 _SINGULAR = frozenset(str.split("is was has does"))
 _FINITE = frozenset(
     str.split(
@@ -60,7 +60,7 @@ def name_conflicts(pair: Correspondence) -> list[Conflict]:
         if i not in phrases[0] or j not in phrases[1]:
             continue
         one, other = phrases[0][i], phrases[1][j]
-        sure = (i, j) in pair.substituted or (pair.context(one, other) == 2 and pair.shared(one, other) >= MIN_SHARED)
+        sure = (i, j) in pair.substituted or (pair.context(one, other) == 2 and pair.shared(one, other) >= _MIN_SHARED)
         if sure and pair.exclusive(i, j) and not _same(pair, one, other, i, j):
             both = differing[one[0], other[0]]
             both[0].add(i)

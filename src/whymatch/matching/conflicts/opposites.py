@@ -13,9 +13,9 @@ _NEGATORS = frozenset(
 )
 # A negator in these expressions denies nothing, or not the sentence.
 _IDIOMS = re.compile(
-    r"""\bnot\ (?:only|just|merely|simply|solely|least|to\ mention|necessarily)\b|\bthan\ not\b
+    r"""\bnot\ (?:only|just|merely|simply|solely|least|to\ mention)\b|\bthan\ not\b
     |\bno\ (?:doubt|matter|sooner|wonder)\b|\b(?:whether|or|if)\ not\b|\bnothing\ but\b|\bno\.?\s*\d
-    |\bwithout\ (?:a\ )?doubt\b|^\W*no\s*,|\bno\ one\ (?:but|except)\b|\b(?:can|could)(?:\ ?not|\ ?n['’]t)\ help\b
+    |\bwithout\ (?:a\ )?doubt\b|^\W*no\s*(?:,|(?:you|i|we|it|he|she|they|this|that)\b)|\bno\ one\ (?:but|except)\b|\b(?:can|could)(?:\ ?not|\ ?n['’]t)\ help\ (?:but|\w+ing)\b
     |,\ (?:is|are|was|were|do|does|did|has|have|ca|wo|would|could)\ ?n['’]t\b[^.]{1,6}\?
     |^\W*(?:is|are|was|were|do|does|did|has|have|ca|wo|would|could|should)\ ?n['’]t\b(?=.*\?\W*$)
     |(?<!why\ )(?<!how\ )\b(?:can|do|did|does|is|are|will|would|could|should)(?:\ ?n['’]t|\ ?not)
@@ -35,8 +35,8 @@ _IMPLICIT = frozenset(
     )
 )
 _IMPLICIT_FORM = re.compile(r"(?:un|dis|im|non|ir)[a-z]{4,}|[a-z]{3,}less(?:ly|ness)?")
-MIN_SHARED_NEGATION = 0.8
-MIN_SHARED_ANTONYM = 0.8
+_MIN_SHARED_NEGATION = 0.85  # of the words with meaning: below, two texts may speak of different things
+_MIN_SHARED_ANTONYM = 0.85
 _CLAUSE_ENDS = frozenset(str.split(", ; : . ! ? and but or because that which who"))
 
 
@@ -54,7 +54,7 @@ def opposite_conflicts(pair: Correspondence) -> list[Conflict]:
         for cue in extra
         if [word.lower for word in (pair.left, pair.right)[side][cue + 1 : cue + 2]] == ["longer"]
     ]
-    if pair.shared(longer if side == 0 else (), longer if side else ()) < MIN_SHARED_NEGATION or _implicit(pair):
+    if pair.shared(longer if side == 0 else (), longer if side else ()) < _MIN_SHARED_NEGATION or _implicit(pair):
         negations = []
     found = [
         Conflict("negation", (span,), ()) if side == 0 else Conflict("negation", (), (span,)) for span in negations
@@ -122,6 +122,6 @@ def _antonyms(pair: Correspondence) -> set[tuple[int, int]]:
         if (i, j) not in pair.substituted and (one.lemmas & pair.lemmas[1] or other.lemmas & pair.lemmas[0]):
             continue
         needed = 1 if one.carries_meaning and other.carries_meaning else 2
-        if pair.context(range(i, i + 1), range(j, j + 1)) >= needed and pair.shared([i], [j]) >= MIN_SHARED_ANTONYM:
+        if pair.context(range(i, i + 1), range(j, j + 1)) >= needed and pair.shared([i], [j]) >= _MIN_SHARED_ANTONYM:
             opposites.add((i, j))
     return opposites
