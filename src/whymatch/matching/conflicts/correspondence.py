@@ -1,0 +1,165 @@
+"""Which words of one text stand where which words of the other stand: by their alignment, and by what is equal."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from whymatch.text.antonyms import lemmas
+from whymatch.text.spans import Span, overlaps, words
+
+Kind: TypeAlias = Literal["number", "date", "name", "negation", "antonym", "role"]
+
+_MIN_EQUAL = 0.7  # of the words of two texts that are mostly equal
+
+FUNCTION_WORDS = frozenset(
+    str.split(
+        """a an the this that these those it its he him his she her hers they them their theirs we us our ours you your
+    yours i me my mine who whom whose which what where when why how there here be is are was were been being am 's
+    're 'm 've 'd 'll s t has have had having do does did doing done will would shall should can could may might
+    must ought not n't no nor and or but if then than so as of at by for with about against between into through
+    during before after above below to from up down in out on off over under again further once because until while
+    although though since whether either neither both each few more most other some such only own same too very just
+    also yet still however therefore thus even ever much many any all every another one ones else rather quite let
+    lets per via upon within without among across toward towards onto never nobody nothing none nowhere cannot
+    hardly dont doesnt didnt isnt arent wasnt werent wont wouldnt cant couldnt shouldnt hasnt havent hadnt"""
+    )
+)
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Words of two texts that contradict each other.
+
+    Args:
+        kind: number, date, name, negation, antonym or role.
+        left, right: the words' spans in each text. A negation has them on one side only; a role has two on each.
+    """
+
+    kind: Kind
+    left: tuple[Span, ...]
+    right: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a text, or another character that shows."""
+
+    text: str
+    span: Span
+
+    @cached_property
+    def lower(self) -> str:
+        return self.text.lower().replace("’", "'")
+
+    @cached_property
+    def bare(self) -> str:
+        """In lower case, without a possessive ending."""
+        return re.sub(r"'s?$", "", self.lower) or self.lower
+
+    @cached_property
+    def carries_meaning(self) -> bool:
+        """Whether it is neither punctuation nor a function word."""
+        return self.lower[:1].isalnum() and self.lower not in FUNCTION_WORDS and not self.lower.endswith("n't")
+
+    @cached_property
+    def lemmas(self) -> frozenset[str]:
+        return lemmas(self.lower)
+
+
+class Correspondence:
+    """The words of two texts and what links them.
+
+    Args:
+        left, right: the two texts.
+        links: spans of words of the left and the right text that mean the same, by a word aligner.
+    """
+
+    def __init__(self, left: str, right: str, links: Iterable[tuple[Span, Span]]) -> None:
+        self.texts = left, right
+        self.left, self.right = (
+            [Word(text[span.start : span.end], span) for span in words(text)] for text in self.texts
+        )
+        pairs = [*links]
+        own, other = self.numbers(0, (a for a, _ in pairs)), self.numbers(1, (b for _, b in pairs))
+        self.links = {
+            (i, j) for left_words, right_words in zip(own, other, strict=True) for i in left_words for j in right_words
+        }
+        """The numbers of words that are aligned."""
+        matcher = SequenceMatcher(None, [w.lower for w in self.left], [w.lower for w in self.right], autojunk=False)
+        self.blocks = [(tag, range(a, b), range(c, d)) for tag, a, b, c, d in matcher.get_opcodes()]
+        """What makes the left text the right one: runs of words that are equal, replaced, deleted or inserted."""
+
+    def numbers(self, side: int, spans: Iterable[Span]) -> list[range]:
+        """The numbers of the words of one text that overlap each span."""
+        own = (self.left, self.right)[side]
+        return overlaps([word.span for word in own], spans)
+
+    @cached_property
+    def equal(self) -> set[tuple[int, int]]:
+        """The numbers of equal words, whatever their case, in the same order in both texts."""
+        return {pair for tag, own, other in self.blocks if tag == "equal" for pair in zip(own, other, strict=True)}
+
+    @cached_property
+    def substituted(self) -> set[tuple[int, int]]:
+        """The numbers of words in short runs that replace each other in texts that are mostly equal, word by word."""
+        if 2 * len(self.equal) < _MIN_EQUAL * (len(self.left) + len(self.right)):
+            return set()
+        runs = [(own, other) for tag, own, other in self.blocks if tag == "replace"]
+        return {(i, j) for own, other in runs if max(len(own), len(other)) <= 4 for i in own for j in other}
+
+    def exclusive(self, i: int, j: int) -> bool:
+        """Whether each of two words stands in its own text only, or if they are substituted, more often in its own."""
+        one, other = self.left[i].bare, self.right[j].bare
+        left, right = self._counts
+        if (i, j) in self.substituted:
+            return left[one] > right[one] and right[other] > left[other]
+        return not (right[one] or left[other])
+
+    @cached_property
+    def _counts(self) -> tuple[Counter[str], Counter[str]]:
+        return Counter(word.bare for word in self.left), Counter(word.bare for word in self.right)
+
+    @cached_property
+    def replaced(self) -> set[tuple[int, int]]:
+        """The numbers of words in runs that replace each other, with equal words around them."""
+        runs = [(own, other) for tag, own, other in self.blocks if tag == "replace"]
+        return {(i, j) for own, other in runs if max(len(own), len(other)) <= 6 for i in own for j in other}
+
+    def anchored(self, i: int, j: int) -> bool:
+        """Whether two words are the same one in both texts: aligned or equal, or the beginning or end of both."""
+        if i < 0 or j < 0 or i >= len(self.left) or j >= len(self.right):
+            return (i < 0 and j < 0) or (i >= len(self.left) and j >= len(self.right))
+        return (i, j) in self.links or (i, j) in self.equal
+
+    def context(self, own: range, other: range) -> int:
+        """How many of the two neighbours of a run of words of each text are the same: 0, 1 or 2."""
+        return self.anchored(own[0] - 1, other[0] - 1) + self.anchored(own[-1] + 1, other[-1] + 1)
+
+    def linked(self, own: Sequence[int], other: Sequence[int]) -> bool:
+        """Whether some word of one is aligned with some word of the other, or replaces it."""
+        pairs = {(i, j) for i in own for j in other}
+        return bool(pairs & self.links or pairs & self.replaced)
+
+    @cached_property
+    def lemmas(self) -> tuple[frozenset[str], frozenset[str]]:
+        """What the words of each text may be inflected forms of."""
+        left, right = (frozenset(lemma for word in own for lemma in word.lemmas) for own in (self.left, self.right))
+        return left, right
+
+    def shared(self, but_left: Iterable[int] = (), but_right: Iterable[int] = ()) -> float:
+        """The share of the words with meaning that the other text has too, in the text that has more words of its own.
+
+        The words of these numbers are not counted.
+        """
+        return min(self._shared(0, frozenset(but_left)), self._shared(1, frozenset(but_right)))
+
+    def _shared(self, side: int, but: frozenset[int]) -> float:
+        own = (self.left, self.right)[side]
+        aligned = {pair[side] for pair in self.links | self.equal}
+        numbers = [number for number, word in enumerate(own) if word.carries_meaning and number not in but]
+        same = [n for n in numbers if n in aligned or own[n].lemmas & self.lemmas[1 - side]]
+        return len(same) / len(numbers) if numbers else 1.0
