@@ -12,7 +12,7 @@ _TRAINED_ON = [
         "name": "SNLI: 94,092 pairs of its training split, and three quarters of its development split (e-SNLI's file)",
         "licence": "CC BY-SA 4.0",
         "attribution": "Bowman, Angeli, Potts and Manning (2015), A large annotated corpus for learning natural "
-        "language inference; captions from Flickr30k; e-SNLI by Camburu, Rocktäschel, Lukasiewicz and Blunsom (2018), MIT",
+        "language inference; captions from Flickr30k; e-SNLI by Camburu and others (2018), MIT",
     },
     {
         "name": "PAWS-Wiki, labelled, development split, four fifths of 8,000 pairs, split by sentences",

@@ -21,7 +21,7 @@ from whymatch.matching.shipped import shipped_texts
 from whymatch.text.spans import sentences
 
 PAWS_SEED = 24
-_MAX_WORDS = 36  # of a sentence that is edited
+_MAX_WORDS = 28  # of a sentence that is edited
 
 
 class Label(IntFlag):
@@ -148,14 +148,14 @@ _CONTRADICTING_WEIGHTS = {
     "name": 5,
     "negation": 6,
     "antonym": 6,
-    "role swap": 5,
+    "role swap": 9,
     "quantifier": 2,
     "modality": 2,
 }
 _HARMLESS_WEIGHTS = {
     "punctuation": 4,
     "case": 1,
-    "number form": 5,
+    "number form": 7,
     "contraction": 2,
     "spelling": 1,
     "reordering": 4,
@@ -189,7 +189,7 @@ class EditedPairs:
             self._of_one_text,
             self._identical,
         )
-        for way in self._rng.choices(ways, (44, 34, 9, 6, 5, 2), k=count):
+        for way in self._rng.choices(ways, (40, 33, 15, 5, 5, 2), k=count):
             example = way()
             yield example if self._rng.random() < 0.5 else _exchanged(example)
 
