@@ -63,7 +63,7 @@ class Calibrated:
     contradicts_from: float
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-        forward, backward = (self.network.logits([pair[::step] for pair in pairs]) for step in (1, -1))
+        forward, backward = (self.network.logits(way) for way in (pairs, [(right, left) for left, right in pairs]))
         return combined(forward / self.temperature, backward / self.temperature)
 
     def names(self, pairs: Sequence[tuple[str, str]]) -> list[str]:

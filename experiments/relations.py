@@ -83,7 +83,7 @@ def train(model: EntailmentNetwork, lexicon: Lexicon, settings: argparse.Namespa
         for group in optimizer.param_groups:
             group["lr"] = settings.rate * rate_factor(step, settings.first_steps, settings.steps)
         loss = _loss(model, batch)
-        loss.backward()
+        torch.autograd.backward(loss)
         _average([weight.grad for weight in weights.values() if weight.grad is not None])
         nn.utils.clip_grad_norm_(weights.values(), 1.0)
         optimizer.step()
@@ -111,7 +111,7 @@ def _average(gradients: list[Tensor]) -> None:
         return
     together = torch.cat([gradient.flatten() for gradient in gradients])
     dist.all_reduce(together)
-    parts = (together / dist.get_world_size()).split([gradient.numel() for gradient in gradients])
+    parts = torch.split(together / dist.get_world_size(), [gradient.numel() for gradient in gradients])
     for gradient, part in zip(gradients, parts, strict=True):
         gradient.copy_(part.view_as(gradient))
 

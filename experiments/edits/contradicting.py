@@ -80,10 +80,11 @@ def _other_number(text: str, rng: random.Random) -> str | None:
         whole[::-1].lstrip("0"),
     ]
     candidates = [changed for changed in candidates if changed and int(changed) not in (value, 0)]
-    changed = rng.choice(candidates) if candidates else None
-    if changed and (("," in text and rng.random() < 0.8) or (len(changed) > 4 and rng.random() < 0.3)):
-        changed = f"{int(changed):,}"
-    return changed
+    if not candidates:
+        return None
+    changed = rng.choice(candidates)
+    grouped = ("," in text and rng.random() < 0.8) or (len(changed) > 4 and rng.random() < 0.3)
+    return f"{int(changed):,}" if grouped else changed
 
 
 def unit(sentence: str, rng: random.Random, lexicon: Lexicon) -> str | None:

@@ -6,6 +6,7 @@ apply.
 
 import random
 import re
+from collections.abc import Callable
 
 from experiments.edits.lexicon import MONTHS, Lexicon
 from experiments.edits.text import (
@@ -113,7 +114,7 @@ _SPELLING = any_of([*_SPELLINGS, *_SPELLINGS.values()])
 def punctuation(sentence: str, rng: random.Random, lexicon: Lexicon) -> str | None:
     """Blanks before punctuation put in or taken out, no full stop at the end, other quotation marks and hyphens."""
     del lexicon
-    ways = [
+    ways: list[Callable[[str], str]] = [
         lambda text: re.sub(r"(?<=\w)([.,;:!?])(?=\s|$)", r" \1", text),
         lambda text: re.sub(r"(?<=\w) +([.,;:!?])(?=\s|$)", r"\1", text),
         lambda text: re.sub(r" ?\.$", "", text),

@@ -276,5 +276,6 @@ def _transfer_pair(rng: random.Random, lexicon: Lexicon, swapped: bool) -> tuple
         listed("a book, the keys, a letter, the report, some money, the invoice, a written notice, the medicine")
     )
     verb = rng.choice(("gave", "sent", "handed", "showed", "offered"))
-    first, second = rng.sample([lambda a, b: f"{a} {verb} {b} {thing}", lambda a, b: f"{a} {verb} {thing} to {b}"], 2)
-    return upper_start(first(a, b)), upper_start(second(b, a) if swapped else second(a, b))
+    c, d = (b, a) if swapped else (a, b)
+    first, second = f"{a} {verb} {b} {thing}", f"{c} {verb} {thing} to {d}"
+    return upper_start(first), upper_start(second)

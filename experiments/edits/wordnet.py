@@ -106,15 +106,15 @@ class _Senses:
     """The words of each sense, and how often people used a word in that sense."""
 
     def __init__(self, folder: Path) -> None:
-        self._exceptions = {
-            pos: {form for form, _ in _pairs(folder / f"{name}.exc")} for pos, name in _FILES.items()
-        } | {"bases": {(pos, base) for pos, name in _FILES.items() for _, base in _pairs(folder / f"{name}.exc")}}
+        exceptions = {pos: [*_pairs(folder / f"{name}.exc")] for pos, name in _FILES.items()}
+        self._irregular_forms = {pos: {form for form, _ in pairs} for pos, pairs in exceptions.items()}
+        self._irregular_words = {pos: {base for _, base in pairs} for pos, pairs in exceptions.items()}
         self._counts: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
         for line in (folder / "cntlist.rev").read_text(encoding="utf-8").splitlines():
             key, number, count = line.split()
             lemma, _, rest = key.partition("%")
             self._counts[lemma, _TYPES[rest[0]]][int(number)] = int(count)
-        self._numbers = {}
+        self._numbers: dict[tuple[str, str, int], int] = {}
         self._synsets: dict[tuple[str, int], tuple[list[str], list[str]]] = {}
         for pos, name in _FILES.items():
             for line in _lines(folder / f"index.{name}"):
@@ -123,9 +123,9 @@ class _Senses:
                 self._numbers |= {(fields[0], pos, int(offset)): i for i, offset in enumerate(offsets, 1)}
             for line in _lines(folder / f"data.{name}"):
                 fields = line.partition("|")[0].split()
-                count = int(fields[3], 16)
-                words = [word.partition("(")[0].lower() for word in fields[4 : 4 + 2 * count : 2]]
-                self._synsets[pos, int(fields[0])] = words, fields[5 + 2 * count :]
+                end = 4 + 2 * int(fields[3], 16)
+                words = [word.partition("(")[0].lower() for word in fields[4:end:2]]
+                self._synsets[pos, int(fields[0])] = words, fields[end + 1 :]
 
     def _expected(self, lemma: str, pos: str, offset: int) -> bool:
         """Whether a reader who meets this word expects this sense of it."""
@@ -170,9 +170,10 @@ class _Senses:
         forms = {"base": lemma}
         if pos == "v" and lemma in _IRREGULAR:
             return _verb_forms(lemma) | dict(zip(("past", "participle"), _IRREGULAR[lemma], strict=True))
-        if pos == "v" and ((pos, lemma) not in self._exceptions["bases"] or _past(lemma) in self._exceptions["v"]):
+        regular = lemma not in self._irregular_words[pos]
+        if pos == "v" and (regular or _past(lemma) in self._irregular_forms[pos]):
             return _verb_forms(lemma)
-        if pos == "n" and (pos, lemma) not in self._exceptions["bases"]:
+        if pos == "n" and regular:
             forms["plural"] = _with_s(lemma)
         return forms
 
