@@ -1,0 +1,58 @@
+"""What the card beside the weights says: where they come from, where they fail, and their licence."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from whymatch.files import file_digest
+from whymatch.matching.entailment import BASE, MAX_TOKENS
+
+_TRAINED_ON = [
+    {
+        "name": "SNLI: 94,092 pairs of its training split, and three quarters of its development split (e-SNLI's file)",
+        "licence": "CC BY-SA 4.0",
+        "attribution": "Bowman, Angeli, Potts and Manning (2015), A large annotated corpus for learning natural "
+        "language inference; captions from Flickr30k; e-SNLI by Camburu and others (2018), MIT",
+    },
+    {
+        "name": "PAWS-Wiki, labelled, development split, four fifths of 8,000 pairs, split by sentences",
+        "licence": "free for any purpose, with acknowledgement of Google LLC",
+        "attribution": "Zhang, Baldridge and He (2019), PAWS: Paraphrase Adversaries from Word Scrambling",
+    },
+    {
+        "name": "Edinburgh++, training part, 714 pairs",
+        "licence": "Apache 2.0",
+        "attribution": "Cohn, Callison-Burch and Lapata (2008); Thadani, Martin and White (2012)",
+    },
+    {
+        "name": "edits of these sentences, of four fifths of whymatch's own background texts, and of made sentences",
+        "licence": "MIT; opposites and synonyms from WordNet 3.0, by Princeton University",
+        "attribution": "experiments/edits",
+    },
+]
+_FAILS = [
+    "English only. MiniLM reads no case: a change of case is no change.",
+    "Swapped roles in real sentences, and opposites that are not in WordNet, are often missed.",
+    "Unrelated captions of pictures are called contradicting, as SNLI's annotators did.",
+    "Sentences of more than about 40 words were not trained on; of long spans the end is cut.",
+    "Facts about the world, arithmetic and dates that have to be computed are not known to it.",
+]
+
+
+def card(weights: Path, temperature: float, contradicts_from: float, results: Mapping[str, Any]) -> dict[str, Any]:
+    """The card of weights in a file, with what calibrates them and what was measured."""
+    return {
+        "name": "whymatch relations",
+        "reads": f"two spans together, in both orders, up to {MAX_TOKENS} tokens",
+        "sha256": file_digest(weights),
+        "base": {"name": BASE.name, "sha256": BASE.sha256},
+        "licence": "CC BY-SA 4.0",
+        "share_alike": "The weights are shared under CC BY-SA 4.0, as SNLI is; whymatch's code stays under MIT.",
+        "trained_on": _TRAINED_ON,
+        "trained_by": "python -m experiments.relations",
+        "not_trained_on": "iSTS, MTRef, arXivEdits, WiCE, StackExchange: these only evaluate",
+        "temperature": temperature,
+        "contradicts_from": contradicts_from,
+        "measured": {**results},
+        "fails": _FAILS,
+    }
