@@ -82,7 +82,9 @@ def fit(
     parts = [part for part in by_site if len(part.matches) >= _MIN_MATCHES and _spans(part) >= _MIN_SITE_SPANS]
     words = f"posts and titles of {len(sites)} StackExchange sites: duplicates, and"
     return {
-        "corpus": fit_one([Measured(part, aligner) for part in parts], f"{words} as many pairs of a site that are none"),
+        "corpus": fit_one(
+            [Measured(part, aligner) for part in parts], f"{words} as many pairs of a site that are none"
+        ),
         "general": fit_one(
             [Measured(part, aligner, general) for part in parts],
             f"{words} one and a half times as many pairs of a site that are none",
@@ -96,9 +98,7 @@ def _spans(corpus: Corpus) -> int:
     return sum(map(len, corpus.documents))
 
 
-def fit_one(
-    parts: Sequence[Measured], fitted_on: str, *, share: float = 0.5, by_size: bool = False
-) -> Calibration:
+def fit_one(parts: Sequence[Measured], fitted_on: str, *, share: float = 0.5, by_size: bool = False) -> Calibration:
     """A calibration in which each part counts by its matches, and these count as a `share` of all."""
     p_values, labels, weights, sizes = (list[np.ndarray]() for _ in range(4))
     for part in parts:

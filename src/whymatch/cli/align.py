@@ -18,6 +18,7 @@ from whymatch.transport.constraints import EXAMPLES
 if TYPE_CHECKING:
     from whymatch.cost import Background
     from whymatch.matching.aligner import Aligner
+    from whymatch.matching.relations import RelationReader
     from whymatch.matching.significance import Calibration
     from whymatch.text.document import Document
     from whymatch.transport.constraints import Constraint
@@ -47,6 +48,8 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--html", type=Path, metavar="F", help="write the picture as a web page")
     parser.add_argument("--figure", type=Path, metavar="F", help="write the picture as .svg, .pdf or .png")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    relations = "do not read what links mean: same, implies, implied, contradicts or related, for English texts"
+    parser.add_argument("--no-relations", dest="relations", action="store_false", help=relations)
     add_aligner_options(parser)
     parser.set_defaults(run=run)
 
@@ -124,7 +127,20 @@ def _build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
         if aligner.cost.evidence is None:
             raise ValueError(f"--calibration goes with evidence, and {aligner.cost.name} is none.")
         aligner.judge.calibration = calibration
+    if settings.relations and aligner.zooms:
+        aligner.relation_reader = _relation_reader()
     return aligner, constraint
+
+
+def _relation_reader() -> "RelationReader | None":
+    """What reads the relations of links; None, and a line that says why, where its model is not there."""
+    from whymatch.matching.relations import RelationReader
+
+    reader = RelationReader()
+    if (reason := reader.missing) is not None:
+        complain(f"Relations are not read: {reason}")
+        return None
+    return reader
 
 
 def build_aligner(settings: argparse.Namespace, *, below: float | None = None) -> "Aligner":

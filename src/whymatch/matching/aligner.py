@@ -15,6 +15,7 @@ from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Alignment, Certificate, Judgement, Link, Step
 from whymatch.matching.comparing import compare
 from whymatch.matching.judging import HasBackground, Judge, judgements
+from whymatch.matching.relations import RelationReader
 from whymatch.matching.significance import Calibration, Scale
 from whymatch.matching.solving import (
     NO_PROOF,
@@ -59,6 +60,8 @@ class Aligner:
             Without it, many texts that are aligned together are their own background, and others are judged against
             the one that ships with whymatch.
         limit: spans in a text.
+        relations: whether each link says what it means (`Link.relation`), and which words contradict each other
+            (`Link.conflicts`); for English texts.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class Aligner:
         below: float | None = None,
         background: Background | HasBackground | None = None,
         limit: int = LIMIT,
+        relations: bool = False,
     ) -> None:
         self.spans = spans
         self.splitter = splitter(spans) if isinstance(spans, str) else spans
@@ -85,6 +89,7 @@ class Aligner:
         self.below = known if below is None else below
         self.judge = Judge(self.cost, self.encoder, self, background)
         self.limit = limit
+        self.relation_reader = RelationReader() if relations else None
 
     def __repr__(self) -> str:
         name = getattr(self.splitter, "__name__", repr(self.splitter))
@@ -152,7 +157,8 @@ class Aligner:
             alignments = iter(self.explain(plans, links_only=links_only, scale=scale))
             for number, one in zip(numbers, solved, strict=True):
                 outcomes[number] = next(alignments) if isinstance(one, Solved) else one
-        return outcomes
+        aligned = {number: why for number, why in enumerate(outcomes) if isinstance(why, Alignment)}
+        return _put(outcomes, dict(zip(aligned, self.relate([*aligned.values()]), strict=True)))
 
     def align_vectors(
         self,
@@ -170,7 +176,15 @@ class Aligner:
         """
         scale = self.judge.scale(texts, vectors)
         solved = all_or_raise(self.solve(texts, vectors, constraint, clip=clip, tails=tails, scale=scale))
-        return self.explain(solved, links_only=links_only, scale=scale)
+        return self.relate(self.explain(solved, links_only=links_only, scale=scale))
+
+    def relate(self, alignments: Sequence[Alignment]) -> list[Alignment]:
+        """The alignments with what their links mean, where this aligner reads relations, or else as they are."""
+        if self.relation_reader is None:
+            return [*alignments]
+        from whymatch.matching.relating import related
+
+        return related(alignments, self.relation_reader, word_aligner())
 
     def split(self, text: Text) -> Document:
         """A text with its spans.

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from whymatch.files import write_whole
+from whymatch.matching.conflicts import Conflict
+from whymatch.matching.relations import Relation
 from whymatch.text.document import Document
 from whymatch.text.spans import Span, token_ranges
 from whymatch.transport.constraints import Constraint, constraint_from_dict
@@ -36,10 +38,23 @@ class Link:
     """What it adds to the score."""
     bits: float | None = None
     """Its evidence, where costs are evidence: 0 is what chance gives."""
+    relation: Relation | None = None
+    """What its two spans say of each other; None where that was not read."""
+    conflicts: tuple[Conflict, ...] = ()
+    """Words that contradict each other, by their places in the two texts."""
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether its spans contradict each other: as a whole, or in words."""
+        return bool(self.conflicts) or (self.relation is not None and self.relation.name == "contradicts")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        return asdict(self) | {"left": [*self.left], "right": [*self.right]}
+        conflicts = [
+            {"kind": one.kind, "left": [[*span] for span in one.left], "right": [[*span] for span in one.right]}
+            for one in self.conflicts
+        ]
+        return asdict(self) | {"left": [*self.left], "right": [*self.right], "conflicts": conflicts}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], left: Document, right: Document) -> "Link":
@@ -48,7 +63,11 @@ class Link:
         texts = left.pieces[i], right.pieces[j]
         cost, mass, share = (float(values[name]) for name in ("cost", "mass", "share"))
         bits = None if values["bits"] is None else float(values["bits"])
-        return cls(left.spans[i], right.spans[j], at, texts, cost, mass, share, bits)
+        relation = None if values.get("relation") is None else Relation.from_dict(values["relation"])
+        conflicts = tuple(
+            Conflict.from_dict(one, len(left.text), len(right.text)) for one in values.get("conflicts", ())
+        )
+        return cls(left.spans[i], right.spans[j], at, texts, cost, mass, share, bits, relation, conflicts)
 
 
 @dataclass(frozen=True)
@@ -163,6 +182,8 @@ class Alignment:
     """Whether its spans are texts with words inside, which can be aligned in turn."""
     judgement: Judgement | None = None
     """What its evidence is worth; None where costs are no evidence."""
+    remarks: tuple[str, ...] = ()
+    """What a reader has to know beside what the judgement says, such as why relations were not read."""
 
     def __repr__(self) -> str:
         chance = "" if self.probability is None else f"probability={self.probability:.3f}, "
@@ -186,7 +207,7 @@ class Alignment:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader has to know, such as spans that could not be read."""
-        return () if self.judgement is None else self.judgement.notes
+        return (*(() if self.judgement is None else self.judgement.notes), *self.remarks)
 
     @property
     def coverage(self) -> tuple[float, float]:
@@ -200,7 +221,8 @@ class Alignment:
 
         reasons = [link for link in self.links if link.bits is None or link.bits > 0]
         same = self.left.text == self.right.text
-        return verdict(self.probability, len(reasons), self._covered_by(reasons), same=same)
+        contradicted = sum(link.contradicts for link in reasons)
+        return verdict(self.probability, len(reasons), self._covered_by(reasons), contradicted, same=same)
 
     def _covered_by(self, links: Sequence[Link]) -> tuple[float, float]:
         """The share of the characters of the left and of the right text's spans that stand in these links."""
@@ -294,6 +316,7 @@ class Alignment:
             },
             "path": [asdict(step) for step in self.path],
             "judgement": None if self.judgement is None else asdict(self.judgement),
+            "remarks": [*self.remarks],
         }
 
     @classmethod
@@ -324,6 +347,7 @@ class Alignment:
                 cost=str(values["cost"]),
                 encoder=str(values["encoder"]),
                 judgement=None if values["judgement"] is None else Judgement.from_dict(values["judgement"]),
+                remarks=tuple(map(str, values.get("remarks", ()))),
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise ValueError(f"This alignment is damaged: {type(error).__name__}: {error}") from None

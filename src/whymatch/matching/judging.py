@@ -147,9 +147,7 @@ class Judge:
         return Chance.fit(bits, counted)
 
 
-def judgements(
-    pairs: Sequence[Pair], bits: Sequence[float], tails: Sequence[Vectors], scale: Scale
-) -> list[Judgement]:
+def judgements(pairs: Sequence[Pair], bits: Sequence[float], tails: Sequence[Vectors], scale: Scale) -> list[Judgement]:
     """What the evidence of each pair of texts means; texts that are equal match, whatever their evidence."""
     if not pairs:
         return []

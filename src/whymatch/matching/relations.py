@@ -9,12 +9,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whymatch.files import file_digest
+from whymatch.text.encoders.models import bundle
 
 if TYPE_CHECKING:
     from whymatch.matching.entailment import Entailment
@@ -38,6 +40,18 @@ class Relation:
     def probability(self) -> float:
         """That of the relation named."""
         return self.probabilities[self.name]
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Relation":
+        """What `asdict` gave.
+
+        Raises:
+            ValueError: if it names no relation, or has no probability of one.
+        """
+        probabilities = {name: float(values["probabilities"][name]) for name in RELATIONS}
+        if values["name"] not in RELATIONS:
+            raise ValueError(f"a relation called {values['name']!r:.40}")
+        return cls(str(values["name"]), probabilities)
 
 
 class RelationReader:
@@ -73,6 +87,13 @@ class RelationReader:
                 f"{weights} has the SHA-256 {digest}, and its card says {expected}. Install whymatch again."
             )
         return card
+
+    @property
+    def missing(self) -> str | None:
+        """Why relations cannot be read on this machine; None where they can."""
+        if find_spec("torch") is None or find_spec("transformers") is None or bundle() is None:
+            return "they take the bundled model: pip install 'whymatch[bundled]'."
+        return None if (self._folder / "card.json").exists() else f"there are no weights in {self._folder}."
 
     @cached_property
     def _entailment(self) -> "Entailment":

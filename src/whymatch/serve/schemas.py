@@ -174,6 +174,12 @@ _PROBABILITY = _NULLABLE | {"description": "The calibrated chance that the texts
 _BITS = _NULLABLE | {"description": "The evidence of all significant links; 0 is what chance gives."}
 _P_VALUE = _NULLABLE | {"description": "The share of random pairs of texts with as much evidence."}
 _SPAN = _array(_INTEGER, "Start and end, in characters.", minItems=2, maxItems=2)
+_RELATION = {
+    "type": ["object", "null"],
+    "description": "What its spans say of each other: same, implies, implied, contradicts or related; null if not read.",
+    "properties": {"name": _STRING, "probabilities": _OBJECT},
+}
+_CONFLICT = _record({"kind": _STRING, "left": _array(_SPAN), "right": _array(_SPAN)})
 _LINK = _record(
     {
         "left": _SPAN,
@@ -184,6 +190,8 @@ _LINK = _record(
         "cost": _NUMBER | {"description": "Low is good; minus the bits, where costs are evidence."},
         "mass": _NUMBER,
         "share": _NUMBER | {"description": "What the link adds to the score."},
+        "relation": _RELATION,
+        "conflicts": _array(_CONFLICT, "Words that contradict each other."),
     }
 )
 _DOCUMENT = _record({"text": _STRING, "spans": _array(_SPAN)})
@@ -225,6 +233,7 @@ _ALIGNMENT = _record(
         "certificate": _CERTIFICATE,
         "path": _array(_OBJECT, "The optimum for exactly 1, 2, … links, up to 32."),
         "judgement": _JUDGEMENT,
+        "remarks": _array(_STRING, "Notes beside those of the judgement."),
     },
     {"page": _STRING},
 )

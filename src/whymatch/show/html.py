@@ -15,7 +15,19 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from whymatch.show.words import IN_CONTEXT, bits, evidence, how_sure, in_words, number, percent, worth
+from whymatch.show.words import (
+    IN_CONTEXT,
+    SIGNS,
+    bits,
+    conflict_words,
+    evidence,
+    how_sure,
+    in_words,
+    meaning,
+    number,
+    percent,
+    worth,
+)
 
 SIDES = ("left", "right")
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -44,10 +56,13 @@ def page(picture: Mapping[str, Any], title: str | None = None) -> str:
         views=views(picture),
         columns=columns(picture),
         blocks=blocks(picture),
+        signs=SIGNS,
+        meanings=meanings(picture),
         data=embedded(
             {
                 "evidence": judgement is not None,
                 "views": views(picture),
+                "meanings": meanings(picture),
                 "words": [_word_links(words) for words in picture.get("words", [])],
             }
         ),
@@ -125,22 +140,55 @@ def views(picture: Mapping[str, Any]) -> list[dict[str, Any]]:
     return shown
 
 
+def meanings(picture: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What the links mean that were read, by their numbers: relation, sign, and the words in conflict."""
+    return {
+        "{}-{}".format(*link["at"]): {
+            "relation": relation,
+            "sign": SIGNS[relation],
+            "conflicts": conflict_words(picture, link),
+        }
+        for link in picture["links"]
+        if (relation := meaning(link)) is not None
+    }
+
+
 def columns(picture: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Each text as spans and what stands between them, with the numbers of the links that a span is in."""
+    """Each text as spans and what stands between them, with the numbers of the links that a span is in.
+
+    A span is cut into pieces, of which some are words that contradict the other text.
+    """
     sides = []
     for side, name in enumerate(SIDES):
         text, spans = picture[name]["text"], picture[name]["spans"]
         badges: dict[int, list[int]] = {}
         for rank, link in enumerate(picture["links"], start=1):
             badges.setdefault(link["at"][side], []).append(rank)
+        marks = [mark for link in picture["links"] for one in link.get("conflicts", ()) for mark in one[name]]
         parts, end = [], 0
         for place, (start, stop) in enumerate(spans):
             parts.append({"between": text[end:start]})
-            parts.append({"number": place, "text": text[start:stop], "badges": badges.get(place, [])})
+            pieces = _cut(text, start, stop, marks)
+            own = {"number": place, "text": text[start:stop], "pieces": pieces, "badges": badges.get(place, [])}
+            parts.append(own)
             end = stop
         parts.append({"between": text[end:]})
         sides.append({"side": name, "parts": parts})
     return sides
+
+
+def _cut(text: str, start: int, stop: int, marks: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
+    """The characters of a span in pieces that are marked or not.
+
+    >>> [(piece["text"], piece["conflict"]) for piece in _cut("Take 50 mg.", 0, 11, [[5, 10]])]
+    [('Take ', False), ('50 mg', True), ('.', False)]
+    """
+    edges = {start, stop, *(edge for mark in marks for edge in mark if start < edge < stop)}
+    ordered = sorted(edges)
+    return [
+        {"text": text[a:b], "conflict": any(first <= a and b <= last for first, last in marks)}
+        for a, b in zip(ordered, ordered[1:], strict=False)
+    ]
 
 
 def blocks(picture: Mapping[str, Any]) -> bool:

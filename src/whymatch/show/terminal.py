@@ -8,9 +8,12 @@ from whymatch.show.words import (
     IN_CONTEXT,
     OWN_BACKGROUND,
     SHIPPED_BACKGROUND,
+    SIGNS,
     bits,
+    conflict_words,
     evidence,
     in_words,
+    meaning,
     number,
     percent,
     plain,
@@ -60,6 +63,9 @@ def print_links(picture: Mapping[str, Any], console: "Console") -> None:
         console.print(line)
     if picture["links"]:
         console.print(_table_of_links(picture))
+    for rank, link in enumerate(picture["links"], start=1):
+        for line in conflict_words(picture, link):
+            console.print(Text(f"≠ in link {rank}: ", "bold red") + Text(line))
     for note in picture["notes"]:
         console.print(Text("Note: ", "bold") + Text(plain(note)))
     for side in ("left", "right"):
@@ -98,7 +104,7 @@ def _score_line(picture: Mapping[str, Any]) -> "Text":
 
 
 def _table_of_links(picture: Mapping[str, Any]) -> "Table":
-    """A row per link: its texts, and its bits, or its cost and share where costs are no evidence."""
+    """A row per link: its texts, its bits, or its cost and share where costs are no evidence, and what it means."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -110,10 +116,16 @@ def _table_of_links(picture: Mapping[str, Any]) -> "Table":
         grid.add_column(side, ratio=1)
     for measure in measures:
         grid.add_column(measure, justify="right")
-    for rank, link in enumerate(picture["links"]):
+    meanings = [meaning(link) for link in picture["links"]]
+    if any(meanings):
+        grid.add_column("meaning", no_wrap=True)
+    for rank, (link, relation) in enumerate(zip(picture["links"], meanings, strict=True)):
         pieces = [Text(plain(piece), _COLOURS[rank % len(_COLOURS)]) for piece in link["texts"]]
         values = [f"{link['bits']:.1f}"] if picture["judgement"] else [number(link[measure]) for measure in measures]
-        grid.add_row(str(rank + 1), *pieces, *values)
+        row: list[str | Text] = [str(rank + 1), *pieces, *values]
+        if relation is not None:
+            row.append(Text(f"{SIGNS[relation]} {relation}", "bold red" if relation == "contradicts" else ""))
+        grid.add_row(*row)
     return grid
 
 

@@ -11,6 +11,8 @@ SHIPPED_BACKGROUND = "texts of many kinds"
 """The name of the background that ships with whymatch."""
 OWN_BACKGROUND = "To judge against texts like yours, give them: --background FOLDER, or Aligner(background=…)."
 _LIKELY = 0.9  # the probability from which on the verdict has no "probably"
+SIGNS = {"same": "=", "implies": "→", "implied": "←", "contradicts": "≠", "related": "~"}
+"""The relations of a link, and the sign of each; `implies` is the left span's doing."""
 JOINERS = "\u200c\u200d\u00ad"  # without width, but scripts and emoji need them
 
 
@@ -69,6 +71,29 @@ def worth(picture: Mapping[str, Any]) -> list[float]:
     return [link["share"] if plain_costs else link["bits"] for link in picture["links"]]
 
 
+def meaning(link: Mapping[str, Any]) -> str | None:
+    """The relation of a link: words in conflict make it a contradiction; None where it was not read.
+
+    >>> meaning({"relation": {"name": "implies"}, "conflicts": []}), meaning({"relation": None, "conflicts": []})
+    ('implies', None)
+    """
+    if link.get("conflicts"):
+        return "contradicts"
+    return None if link.get("relation") is None else link["relation"]["name"]
+
+
+def conflict_words(picture: Mapping[str, Any], link: Mapping[str, Any]) -> list[str]:
+    """The words of a link that contradict each other, a line for each conflict: '5 mg – 50 mg (number)'."""
+    lines = []
+    for conflict in link.get("conflicts", ()):
+        sides = [
+            " … ".join(picture[side]["text"][start:end] for start, end in conflict[side]) or "nothing"
+            for side in ("left", "right")
+        ]
+        lines.append(f"{' – '.join(map(plain, sides))} ({conflict['kind']})")
+    return lines
+
+
 def how_sure(picture: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What an alignment's answer rests on, as pairs of a term and a sentence; the last is the certificate."""
     certificate = ("Certificate", picture["certificate"]["in_words"])
@@ -94,11 +119,17 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() or c in JOINERS else "�" for c in " ".join(text.split()))
 
 
-def verdict(probability: float | None, reasons: int, coverage: tuple[float, float], *, same: bool) -> str:
+def verdict(
+    probability: float | None, reasons: int, coverage: tuple[float, float], contradicted: int = 0, *, same: bool
+) -> str:
     """Whether two texts match, in one sentence; `reasons` are links with evidence, `coverage` shares of both texts.
+
+    `contradicted` are the reasons whose spans contradict each other.
 
     >>> verdict(0.98, 4, (0.5, 0.6), same=False)
     'They match: 4 reasons cover 50% of the left and 60% of the right text.'
+    >>> verdict(0.98, 4, (0.5, 0.6), contradicted=2, same=False)
+    'They match, but contradict each other in 2 places: 4 reasons cover 50% of the left and 60% of the right text.'
     >>> verdict(0.02, 0, (0.0, 0.0), same=False)
     'No sign of a match: the closest pair is what chance gives.'
     >>> verdict(0.05, 2, (0.5, 0.6), same=False)
@@ -117,10 +148,12 @@ def verdict(probability: float | None, reasons: int, coverage: tuple[float, floa
     left, right = (f"{share:.0%}" for share in coverage)
     texts = f"{left} of both texts" if left == right else f"{left} of the left and {right} of the right text"
     because = f"{'1 reason covers' if reasons == 1 else f'{reasons} reasons cover'} {texts}"
+    places = "1 place" if contradicted == 1 else f"{contradicted} places"
+    but = f", but contradict each other in {places}" if contradicted else ""
     if probability >= _LIKELY:
-        return f"They match: {because}."
+        return f"They match{but}: {because}."
     if probability >= 1 / 2:
-        return f"They probably match: {because}."
+        return f"They probably match{but}: {because}."
     if probability >= 1 - _LIKELY:
         return f"Probably no match: {because}, but chance often gives as much."
     return f"No sign of a match: the {reasons} closest pairs are what chance gives."

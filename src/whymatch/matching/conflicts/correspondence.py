@@ -2,11 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from whymatch.text.antonyms import lemmas
 from whymatch.text.spans import Span, overlaps, words
@@ -42,6 +42,29 @@ class Conflict:
     kind: Kind
     left: tuple[Span, ...]
     right: tuple[Span, ...]
+
+    def moved(self, left: int, right: int) -> "Conflict":
+        """The same words in texts in which the two that were compared begin at these places."""
+        sides = [
+            tuple(Span(start + by, end + by) for start, end in side)
+            for side, by in ((self.left, left), (self.right, right))
+        ]
+        return Conflict(self.kind, *sides)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], left: int, right: int) -> "Conflict":
+        """The conflict that `kind`, `left` and `right` describe, in texts of these lengths.
+
+        Raises:
+            ValueError: if its kind is unknown, or its words are not inside the texts.
+        """
+        if values["kind"] not in get_args(Kind):
+            raise ValueError(f"a conflict of the kind {values['kind']!r:.40}")
+        sides = [tuple(Span(int(start), int(end)) for start, end in values[side]) for side in ("left", "right")]
+        for spans, length in zip(sides, (left, right), strict=True):
+            if not all(0 <= start <= end <= length for start, end in spans):
+                raise ValueError("a conflict whose words are outside of the text")
+        return cls(values["kind"], *sides)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ const draw = (box, links, across) => {
     path.setAttribute("stroke-width", (1.5 + 6 * Math.max(link.weight, 0) / strongest).toFixed(2));
     path.dataset.colour = number % colours;
     path.dataset.link = number;
+    if (link.relation) path.dataset.relation = link.relation;
     return path;
   }));
 };

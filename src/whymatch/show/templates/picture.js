@@ -8,6 +8,8 @@ const showPicture = (main, data) => {
   const slider = part("slider");
   const asked = part("asked");
   const certificate = part("certificate");
+  const only = part("only");
+  const meaning = ([i, j]) => data.meanings[`${i}-${j}`];
   const spans = ["left", "right"].map((side) => [...texts.querySelectorAll(`[data-side="${side}"] .span`)]);
   const words = new Map(data.words.map((inside) => [inside.at.join("-"), inside]));
   let view = data.views[0];
@@ -15,7 +17,7 @@ const showPicture = (main, data) => {
   let zoomed = null;
 
   const curves = () => {
-    draw(texts, view.links.map(([i, j, , share]) => ({ from: spans[0][i], to: spans[1][j], weight: share })), !texts.classList.contains("stacked"));
+    draw(texts, view.links.map((link) => ({ from: spans[0][link[0]], to: spans[1][link[1]], weight: link[3], relation: meaning(link)?.relation })), !texts.classList.contains("stacked"));
     if (zoomed) {
       const of = (side) => stack.querySelectorAll(`[data-side="${side}"] .span`);
       const [left, right] = [of("left"), of("right")];
@@ -32,6 +34,15 @@ const showPicture = (main, data) => {
     for (const element of [spans[0][i], spans[1][j], rows.children[number], texts.querySelector(`path[data-link="${number}"]`)]) {
       if (element) element.classList.add("followed");
     }
+  };
+
+  const explained = (known) => { // a cell of the table: what a link means, and the words in conflict
+    const cell = make("td", { className: "meaning" });
+    if (!known) return cell;
+    cell.dataset.relation = known.relation;
+    cell.append(`${known.sign} ${known.relation}`);
+    for (const line of known.conflicts) cell.append(make("br"), make("span", { className: "conflict", textContent: line }));
+    return cell;
   };
 
   const show = (chosen) => {
@@ -63,6 +74,7 @@ const showPicture = (main, data) => {
         make("td", { dir: "auto", textContent: piece(0, i) }),
         make("td", { dir: "auto", textContent: piece(1, j) }),
         ...measures.map((measure) => make("td", { className: "number", textContent: measure })),
+        ...(Object.keys(data.meanings).length ? [explained(meaning([i, j]))] : []),
       ]);
       row.dataset.link = number;
       return row;
@@ -126,6 +138,7 @@ const showPicture = (main, data) => {
   });
   if (slider) slider.addEventListener("input", () => show(data.views[Number(slider.value)]));
   if (asked) asked.addEventListener("click", () => show(data.views[0]));
+  if (only) only.addEventListener("change", () => main.classList.toggle("conflicts-only", only.checked));
   new ResizeObserver(curves).observe(texts);
   show(view);
 };

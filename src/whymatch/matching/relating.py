@@ -1,0 +1,70 @@
+"""Reads what the links of alignments mean: their relation by a model, the words in conflict by rules."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from whymatch.matching.alignment import Alignment, Link
+from whymatch.matching.conflicts import Conflict, conflicts
+from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
+from whymatch.matching.relations import Relation, RelationReader
+from whymatch.text.spans import words
+
+if TYPE_CHECKING:
+    from whymatch.matching.aligner import Aligner
+
+NOT_ENGLISH = "Relations and conflicts were not read: the texts do not look English."
+_MIN_WORDS = 12  # of two texts, fewer of which say too little about their language
+_MIN_SHARE = 0.12  # of English function words among the words of English texts
+
+
+def related(alignments: Sequence[Alignment], reader: RelationReader, word_aligner: "Aligner") -> list[Alignment]:
+    """The alignments with the relation and the conflicts of every link, all of them read in one batch.
+
+    Texts that do not look English keep their links as they are, with a remark that says so.
+    """
+    read = [bool(why.links) and looks_english(f"{why.left.text}\n{why.right.text}") for why in alignments]
+    pairs = [link.texts for why, chosen in zip(alignments, read, strict=True) if chosen for link in why.links]
+    relations = iter(reader.relations(pairs) if pairs else ())
+    in_conflict = iter(_conflicts(pairs, word_aligner))
+    return [
+        _with_meaning(why, [(next(relations), next(in_conflict)) for _ in why.links]) if chosen else _unread(why)
+        for why, chosen in zip(alignments, read, strict=True)
+    ]
+
+
+def looks_english(text: str) -> bool:
+    """Whether a text may be English: short, or with as many English function words as English has.
+
+    >>> looks_english("Nimm fünf Milligramm davon, und zwar dreimal am Tag nach dem Essen mit etwas Wasser.")
+    False
+    >>> looks_english("Take five milligrams of it, three times a day after a meal with some water.")
+    True
+    """
+    pieces = [text[start:end].lower() for start, end in words(text)]
+    pieces = [piece for piece in pieces if piece.isalpha()]
+    known = sum(piece in FUNCTION_WORDS for piece in pieces)
+    return len(pieces) < _MIN_WORDS or known >= _MIN_SHARE * len(pieces)
+
+
+def _conflicts(pairs: Sequence[tuple[str, str]], word_aligner: "Aligner") -> list[tuple[Conflict, ...]]:
+    """The conflicts of each pair of spans; none where a span has too many words to be aligned."""
+    inside = word_aligner.outcomes(pairs, links_only=True)
+    return [
+        conflicts(*pair, [(link.left, link.right) for link in why.links]) if isinstance(why, Alignment) else ()
+        for pair, why in zip(pairs, inside, strict=True)
+    ]
+
+
+def _with_meaning(why: Alignment, meanings: Sequence[tuple[Relation, tuple[Conflict, ...]]]) -> Alignment:
+    links = [_link(link, *meaning) for link, meaning in zip(why.links, meanings, strict=True)]
+    return replace(why, links=tuple(links))
+
+
+def _link(link: Link, relation: Relation, in_conflict: tuple[Conflict, ...]) -> Link:
+    moved = tuple(conflict.moved(link.left.start, link.right.start) for conflict in in_conflict)
+    return replace(link, relation=relation, conflicts=moved)
+
+
+def _unread(why: Alignment) -> Alignment:
+    return replace(why, remarks=(*why.remarks, NOT_ENGLISH)) if why.links else why
