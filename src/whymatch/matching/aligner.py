@@ -46,10 +46,10 @@ THRESHOLDS = {(f"{MINILM}, layer 3", WORD_COST): 0.84}
 class Aligner:
     """Aligns texts. Parts are given by name or built: how texts are cut, what encodes, what a pair of spans costs.
 
-    Sentences are encoded alone by MiniLM, words in context by a middle layer of it. What a pair of spans is worth is its
-    evidence, in bits: how surprising their cosine is against a background. Words of texts that are known to match, such
-    as two sentences of a link, are aligned by `cost="calibrated"`: calibrated cosine with a preference for the order of
-    the texts, which links frequent words too.
+    Sentences are encoded alone by MiniLM, words in context by a middle layer of it. What a pair of spans is worth is
+    its evidence, in bits: how surprising their cosine is against a background. Words of texts that are known to match,
+    such as two sentences of a link, are aligned by `cost="calibrated"`: calibrated cosine with a preference for the
+    order of the texts, which links frequent words too.
 
     Args:
         spans: sentence, word, paragraph, line, text, punkt, or a function of a text that gives its spans.

@@ -176,7 +176,7 @@ _P_VALUE = _NULLABLE | {"description": "The share of random pairs of texts with 
 _SPAN = _array(_INTEGER, "Start and end, in characters.", minItems=2, maxItems=2)
 _RELATION = {
     "type": ["object", "null"],
-    "description": "What its spans say of each other: same, implies, implied, contradicts or related; null if not read.",
+    "description": "What its spans say of each other (same, implies, implied, contradicts, related); null if not read.",
     "properties": {"name": _STRING, "probabilities": _OBJECT},
 }
 _CONFLICT = _record({"kind": _STRING, "left": _array(_SPAN), "right": _array(_SPAN)})

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +188,7 @@ def _cut(text: str, start: int, stop: int, marks: Sequence[Sequence[int]]) -> li
     ordered = sorted(edges)
     return [
         {"text": text[a:b], "conflict": any(first <= a and b <= last for first, last in marks)}
-        for a, b in zip(ordered, ordered[1:], strict=False)
+        for a, b in pairwise(ordered)
     ]
 
 
