@@ -7,14 +7,13 @@ if TYPE_CHECKING:
     from whymatch.learning.settings import Settings, read_settings
     from whymatch.matching.head import LinkReader
     from whymatch.matching.rules import Attend, Transport
-    from whymatch.text.encoders.context import InContext
-    from whymatch.text.encoders.sentence import FineTuned
     from whymatch.text.encoders.trainable import Projected
+    from whymatch.text.encoders.tuned import FineTuned, InContext
 
 _HOMES = {
     "Attend": "matching.rules",
-    "FineTuned": "text.encoders.sentence",
-    "InContext": "text.encoders.context",
+    "FineTuned": "text.encoders.tuned",
+    "InContext": "text.encoders.tuned",
     "LinkReader": "matching.head",
     "Projected": "text.encoders.trainable",
     "Settings": "learning.settings",

@@ -28,12 +28,13 @@ from whymatch.matching.matcher import Matcher
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Transport, rule_from_dict
 from whymatch.text.encoders import Encoder
-from whymatch.text.encoders.context import InContext, WordEncoder
+from whymatch.text.encoders.context import WordEncoder
 from whymatch.text.encoders.folders import member, model_files
 from whymatch.text.encoders.modules import sentence_files
 from whymatch.text.encoders.recurrent import RecurrentEncoder
-from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
+from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.text.encoders.trainable import Projected
+from whymatch.text.encoders.tuned import FineTuned, InContext
 from whymatch.text.vectors import WordVectors
 
 FORMAT = 7

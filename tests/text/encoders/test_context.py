@@ -17,7 +17,7 @@ import whymatch as wm
 from whymatch.learning import Transport
 from whymatch.matching.alignment import Alignment
 from whymatch.text.document import Document, document, joined
-from whymatch.text.encoders.context import InContext, cuts
+from whymatch.text.encoders.tuned import InContext, cuts
 from whymatch.text.spans import Span, lines, words
 
 Pair: TypeAlias = tuple[Document, Document]

@@ -10,11 +10,12 @@ import pytest
 
 from whymatch.text.document import document
 from whymatch.text.encoders import token_counts, tokens_read
-from whymatch.text.encoders.context import InContext, WordEncoder
+from whymatch.text.encoders.context import WordEncoder
 from whymatch.text.encoders.precomputed import Precomputed
 from whymatch.text.encoders.recurrent import RecurrentEncoder
-from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
+from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.text.encoders.trainable import Projected
+from whymatch.text.encoders.tuned import FineTuned, InContext
 from whymatch.text.spans import whole, words
 from whymatch.text.vectors import WordVectors
 

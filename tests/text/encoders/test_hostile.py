@@ -15,9 +15,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from whymatch.text.document import joined
-from whymatch.text.encoders.context import InContext, WordEncoder
+from whymatch.text.encoders.context import WordEncoder
 from whymatch.text.encoders.network import load
-from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
+from whymatch.text.encoders.sentence import SentenceEncoder
+from whymatch.text.encoders.tuned import FineTuned, InContext
 
 TEXT = joined(["the cat sat on the mat", "it is very cold today"])
 PICKLES = [

@@ -13,7 +13,8 @@ from torch import nn
 
 from whymatch.text.document import joined
 from whymatch.text.encoders.modules import read_pooling
-from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder, pooled
+from whymatch.text.encoders.sentence import SentenceEncoder, pooled
+from whymatch.text.encoders.tuned import FineTuned
 
 PIECES = ["A cat sat on the mat.", "Quantum chromodynamics!", "é", "👩\u200d👧 ok?", "the " * 150, "שלום עולם", "a cat"]
 
@@ -157,7 +158,7 @@ def test_dense_layers_are_those_of_the_formula(
         *(load_file(folder / place / "model.safetensors") for place in ("2_Dense", "3_Dense")),
     )
     mean = read_pooling(roberta)
-    mean = replace(mean, layers=nn.Sequential())
+    mean = replace(mean, layers=())
     with torch.no_grad():
         pooled_tokens = pooled(encoder.network, PIECES_OF_ROBERTA, mean)
     hidden = (activation or nn.Tanh())(pooled_tokens @ first["linear.weight"].T + first["linear.bias"])
