@@ -173,12 +173,9 @@ class Architecture:
             old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
             candidates = (name, f"{prefix}.{name}", old, f"{prefix}.{old}")
             present = next((candidate for candidate in candidates if candidate in stored), None)
-            if present is None:
-                raise ValueError(f"its weights are not those of its config.json: {name} is missing.")
-            if stored[present] != shape:
-                raise ValueError(
-                    f"its weights are not those of its config.json: {name} is {stored[present]}, not {shape}."
-                )
+            if present is None or stored[present] != shape:
+                problem = "is missing" if present is None else f"is {stored[present]}, and not {shape}"
+                raise ValueError(f"its weights are not those of its config.json: {name} {problem}.")
             names[name] = present
         return names
 
@@ -192,12 +189,12 @@ def buckets(length: int) -> np.ndarray:
     [[0, 17, 18], [1, 0, 17], [2, 1, 0]]
     """
     place = np.arange(length, dtype=np.int32)
-    distance, half, near = place[:, None] - place[None, :], BUCKETS // 2, BUCKETS // 4
-    far = np.log(np.maximum(np.abs(distance), 1).astype(np.float32) / near) / np.log(_MAX_DISTANCE / near)
+    back, half, near = place[:, None] - place[None, :], BUCKETS // 2, BUCKETS // 4
+    distance = np.abs(back)
+    far = np.log(np.maximum(distance, 1).astype(np.float32) / near) / np.float32(np.log(_MAX_DISTANCE / near))
     shared = np.minimum(near + (far * (half - near)).astype(np.int32), half - 1)
-    return (np.where(distance < 0, half, 0) + np.where(np.abs(distance) < near, np.abs(distance), shared)).astype(
-        np.int32
-    )
+    numbers = np.where(back < 0, half, 0) + np.where(distance < near, distance, shared)
+    return numbers.astype(np.int32)
 
 
 def _whole(config: Mapping[str, Any], key: str, default: int) -> int:

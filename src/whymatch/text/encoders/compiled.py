@@ -1,12 +1,8 @@
 """Encoders of the BERT family on OpenVINO, without torch and transformers: read from a folder as data, and compiled."""
 
-import hashlib
-import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple
 from functools import cache, lru_cache
-from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from threading import Lock
@@ -17,7 +13,6 @@ import openvino as ov
 from tokenizers import Tokenizer
 
 from whymatch.batching import Size, padded, pieces
-from whymatch.files import cache_folder, file_digest, whole_file
 from whymatch.interruption import interruption_point
 from whymatch.text.encoders.architecture import Architecture, NotCompiledError, buckets
 from whymatch.text.encoders.folders import (
@@ -26,7 +21,6 @@ from whymatch.text.encoders.folders import (
     read_config,
     read_shapes,
     read_weights,
-    weight_paths,
 )
 from whymatch.text.encoders.graph import build_graph
 from whymatch.text.encoders.tokenizing import ReadTokenizer, read_tokenizer
@@ -34,9 +28,7 @@ from whymatch.text.encoders.windows import WindowNetwork
 
 PRECISIONS = {"bfloat16": "bf16", "float32": "f32"}
 MAX_TOKENS_PER_BATCH = 2**11  # padding included
-MAX_CACHED_GRAPHS = 8  # files; one of MiniLM has 90 MB
 _LOWEST = np.float32(np.finfo(np.float32).min)
-_DIGEST_SIZE = hashlib.sha256().digest_size
 
 
 class CompiledNetwork(WindowNetwork):
@@ -46,9 +38,12 @@ class CompiledNetwork(WindowNetwork):
     on its own length alone. Threads may share a network.
     """
 
-    def __init__(self, folder: Path, architecture: Architecture, tokenizer: ReadTokenizer, precision: str) -> None:
+    def __init__(
+        self, folder: Path, architecture: Architecture, tokenizer: ReadTokenizer, precision: str, stamps: object
+    ) -> None:
         self.folder, self.architecture, self.precision = folder, architecture, precision
         self._tokenizer = tokenizer
+        self.stamps = stamps
         self.before, self.after = tokenizer.before, tokenizer.after
         self.room = min(tokenizer.room, architecture.room)
         self._requests: dict[int, Any] = {}  # for inference, by layer
@@ -105,9 +100,7 @@ class CompiledNetwork(WindowNetwork):
         padding = self.architecture.padding
         ids, filled = padded(windows, length, padding or 0)
         if ids.max() >= self.architecture.words:
-            raise ValueError(
-                f"The tokenizer in {self.folder} gives the token {ids.max()}, which the model does not have."
-            )
+            raise ValueError(f"The tokenizer in {self.folder} gives the token {ids.max()}, which its model has not.")
         if padding is None:
             places = np.broadcast_to(np.arange(length), ids.shape)
         else:  # the padding token may stand in a text, and then has no place
@@ -157,7 +150,7 @@ def _loaded(folder: Path, precision: str, stamps: object) -> CompiledNetwork:
     check_tokenizer_class(config.get("tokenizer_class"))
     architecture = Architecture.from_config(config)
     architecture.stored_names(read_shapes(folder))
-    network = CompiledNetwork(folder, architecture, read_tokenizer(folder), precision)
+    network = CompiledNetwork(folder, architecture, read_tokenizer(folder), precision, stamps)
     if network.fits < 2:
         raise ValueError(f"it has room for {network.fits} tokens of a text. It needs 2 or more.")
     return network
@@ -186,50 +179,21 @@ def _settings(precision: str) -> dict[str, Any]:
 
 
 def _compiled(network: CompiledNetwork, layer: int) -> ov.CompiledModel:
-    """The graph up to a layer: from the cache on disk, or else built, compiled and written there.
+    """The graph up to a layer.
+
+    It is compiled anew in each process: to read a compiled one from disk takes as long as to read the weights and
+    compile them.
 
     Raises:
         ValueError: if the weights cannot be read or compiled.
     """
-    core, settings = _core(), _settings(network.precision)
     try:
-        digests = [file_digest(path) for path in weight_paths(network.folder)]
-        processor = [str(core.get_property("CPU", name)) for name in ("FULL_DEVICE_NAME", "OPTIMIZATION_CAPABILITIES")]
-        facts = [ov.get_version(), processor, settings, astuple(network.architecture), layer, digests]
-        file = cache_folder() / "graphs" / f"{hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]}.openvino"
-        try:
-            return core.import_model(BytesIO(_read_cached(file)), "CPU", settings)
-        except (OSError, ValueError, RuntimeError):  # missing or damaged
-            pass
         stored = read_weights(network.folder)
+        if file_stamps(network.folder) != network.stamps:
+            raise ValueError("its files have changed since it was loaded. Make a new encoder.")
         names = network.architecture.stored_names({name: values.shape for name, values in stored.items()})
-        weights = {name: stored[own].astype(np.float32, copy=False) for name, own in names.items()}
-        compiled = core.compile_model(build_graph(network.architecture, weights, layer), "CPU", settings)
-    except Exception as error:
+        weights = {name: stored[own] for name, own in names.items()}
+        graph = build_graph(network.architecture, weights, layer)
+        return _core().compile_model(graph, "CPU", _settings(network.precision))
+    except Exception as error:  # a damaged model can raise anything
         raise ValueError(f"The model in {network.folder} cannot be loaded: {error}") from error
-    exported = BytesIO()
-    compiled.export_model(exported)
-    _write_cached(file, exported.getvalue())
-    return compiled
-
-
-def _read_cached(file: Path) -> bytes:
-    """What `_write_cached` wrote; raises OSError or ValueError if there is nothing, or something else."""
-    content = file.read_bytes()
-    if hashlib.sha256(content[_DIGEST_SIZE:]).digest() != content[:_DIGEST_SIZE]:
-        raise ValueError(f"{file} is damaged.")
-    os.utime(file)  # was used last
-    return content[_DIGEST_SIZE:]
-
-
-def _write_cached(file: Path, content: bytes) -> None:
-    """Keeps a compiled graph, after its digest, and drops those that were not used for longest."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(file) as draft:
-            draft.write_bytes(hashlib.sha256(content).digest() + content)
-        by_use = sorted(file.parent.glob("*.openvino"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for old in by_use[MAX_CACHED_GRAPHS:]:
-            old.unlink(missing_ok=True)
-    except OSError:  # it is compiled again next time
-        pass

@@ -36,9 +36,9 @@ _FAST_TOKENIZERS = {
     *("PreTrainedTokenizer", "TokenizersBackend"),
 }
 """Tokenizers of which it is known, without loading transformers, that they are fast ones; each also as `…Fast`."""
-_NUMBERS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1"}
-_NUMBERS |= {"BOOL": "?", "BF16": "<u2"}
-"""The types of safetensors as those of numpy, which has no bfloat16: that is read as the upper half of float32."""
+_TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1"}
+_TYPES |= {"BOOL": "?", "BF16": ""}
+"""The types of safetensors that are read, as those of numpy, which has no bfloat16."""
 
 
 def member(folder: Path, name: str) -> Path:
@@ -165,16 +165,25 @@ def read_arrays(file: Path) -> dict[str, np.ndarray]:
         ValueError: if numbers are of a type that is not read.
         SafetensorError: if the file is damaged.
     """
+    with safe_open(file, framework="np") as stored:
+        kinds = {name: stored.get_slice(name).get_dtype() for name in stored.keys()}  # noqa: SIM118
+        for name, kind in kinds.items():
+            if kind not in _TYPES:
+                raise ValueError(f"{name!r:.80} in {file.name} has numbers of the type {kind}, which is not read.")
+        if "BF16" not in kinds.values():
+            return {name: _single(stored.get_tensor(name)) for name in kinds}
     arrays = {}
-    for name, stored in deserialize(file.read_bytes()):
-        kind = stored["dtype"]
-        if kind not in _NUMBERS:
-            raise ValueError(f"{name!r:.80} in {file.name} has numbers of the type {kind}, which is not read.")
-        values = np.frombuffer(stored["data"], _NUMBERS[kind]).reshape(stored["shape"])
-        if kind == "BF16":
-            values = (values.astype(np.uint32) << 16).view(np.float32)
-        arrays[name] = values.astype(np.float32) if kind in ("F64", "F16") else values
+    for name, values in deserialize(file.read_bytes()):
+        if values["dtype"] == "BF16":  # the upper half of float32
+            array = (np.frombuffer(values["data"], "<u2").astype(np.uint32) << 16).view(np.float32)
+        else:
+            array = _single(np.frombuffer(values["data"], _TYPES[values["dtype"]]))
+        arrays[name] = array.reshape(values["shape"])
     return arrays
+
+
+def _single(values: np.ndarray) -> np.ndarray:
+    return values.astype(np.float32, copy=False) if values.dtype.kind == "f" else values
 
 
 def _tokenizer_files(folder: Path) -> list[str]:
@@ -192,11 +201,6 @@ def file_stamps(folder: Path) -> tuple[tuple[str, int, int, int], ...]:
     """What changes when a file that a transformer and its tokenizer are loaded from does."""
     stamps = [(name, member(folder, name).stat()) for name in model_files(folder)]
     return tuple((name, stamp.st_ino, stamp.st_size, stamp.st_mtime_ns) for name, stamp in stamps)
-
-
-def weight_paths(folder: Path) -> list[Path]:
-    """The files that hold the weights."""
-    return [member(folder, name) for name in _weight_files(folder) if name != SHARDS]
 
 
 def tokenizer_settings(folder: Path, name: str) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class _Graph:
         words = self.rows_of("embeddings.word_embeddings", self.inputs["ids"])
         states = op.add(words, self.rows_of("embeddings.position_embeddings", self.inputs["places"]))
         if self.architecture.types:
-            states = op.add(states, op.constant(self.weights["embeddings.token_type_embeddings.weight"][:1]))
+            states = op.add(states, self.constant(self.weights["embeddings.token_type_embeddings.weight"][:1]))
         return self.normalised(states, "embeddings.LayerNorm")
 
     def mask(self) -> Node:
@@ -83,17 +83,21 @@ class _Graph:
         return op.relu(states) if kind == "relu" else op.gelu(states, kind)
 
     def linear(self, rows: Node, name: str) -> Node:
-        product = op.matmul(rows, op.constant(self.weights[f"{name}.weight"]), False, True)
-        return op.add(product, op.constant(self.weights[f"{name}.bias"][None]))
+        product = op.matmul(rows, self.constant(self.weights[f"{name}.weight"]), False, True)
+        return op.add(product, self.constant(self.weights[f"{name}.bias"][None]))
 
     def normalised(self, rows: Node, name: str) -> Node:
         """Each row with mean 0 and variance 1, then scaled and shifted by weights."""
         standard = op.mvn(rows, _numbers(-1), True, self.architecture.epsilon, "inside_sqrt")
-        scaled = op.multiply(standard, op.constant(self.weights[f"{name}.weight"][None]))
-        return op.add(scaled, op.constant(self.weights[f"{name}.bias"][None]))
+        scaled = op.multiply(standard, self.constant(self.weights[f"{name}.weight"][None]))
+        return op.add(scaled, self.constant(self.weights[f"{name}.bias"][None]))
 
     def rows_of(self, name: str, numbers: Node) -> Node:
-        return _gathered(op.constant(self.weights[f"{name}.weight"]), numbers)
+        return _gathered(self.constant(self.weights[f"{name}.weight"]), numbers)
+
+    def constant(self, values: np.ndarray) -> Node:
+        """An array as part of the graph, which is not copied."""
+        return op.constant(np.ascontiguousarray(values, dtype=np.float32), shared_memory=True)
 
 
 def _numbers(*values: int) -> Node:
