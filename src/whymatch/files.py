@@ -1,4 +1,4 @@
-"""Files and folders written whole or not at all, their digests, and file names from data kept inside their folder."""
+"""Files and folders written whole or not at all, digests, the cache folder, and names from data kept inside."""
 
 import hashlib
 import json
@@ -107,6 +107,11 @@ def read_json(file: Path) -> Any:
         return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
+
+
+def cache_folder() -> Path:
+    """Where whymatch keeps what can be made again: $XDG_CACHE_HOME/whymatch, or ~/.cache/whymatch."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "whymatch"
 
 
 def file_digest(file: Path) -> str:

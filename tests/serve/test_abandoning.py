@@ -44,7 +44,8 @@ class Desk:
     """Questions about texts, answered by a small encoder in batches of one line or two."""
 
     def __init__(self, folder: Path) -> None:
-        encoder = SentenceEncoder(folder, device="cpu")
+        encoder = SentenceEncoder(folder, device="cpu", backend="torch")
+        assert isinstance(encoder.network, networks.Network)
         self.model = Watched(encoder.network.model)
         encoder.network = replace(encoder.network, model=self.model)
         aligner = Aligner("line", encoder, "cosine", below=0.5)

@@ -8,15 +8,14 @@ if TYPE_CHECKING:
     from whymatch.matching.head import LinkReader
     from whymatch.matching.rules import Attend, Transport
     from whymatch.text.encoders.adapter import Adapter
-    from whymatch.text.encoders.context import InContext
-    from whymatch.text.encoders.sentence import FineTuned
     from whymatch.text.encoders.trainable import Projected
+    from whymatch.text.encoders.tuned import FineTuned, InContext
 
 _HOMES = {
     "Adapter": "text.encoders.adapter",
     "Attend": "matching.rules",
-    "FineTuned": "text.encoders.sentence",
-    "InContext": "text.encoders.context",
+    "FineTuned": "text.encoders.tuned",
+    "InContext": "text.encoders.tuned",
     "LinkReader": "matching.head",
     "Projected": "text.encoders.trainable",
     "Settings": "learning.settings",

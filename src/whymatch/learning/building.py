@@ -18,11 +18,12 @@ from whymatch.matching.head import LinkReader
 from whymatch.matching.ranker import Ranker
 from whymatch.text.document import Document
 from whymatch.text.encoders.adapter import Adapter
-from whymatch.text.encoders.context import InContext, WordEncoder
+from whymatch.text.encoders.context import WordEncoder
 from whymatch.text.encoders.models import MINILM, locate
 from whymatch.text.encoders.recurrent import RecurrentEncoder
-from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
+from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.text.encoders.trainable import Projected, TrainableEncoder
+from whymatch.text.encoders.tuned import FineTuned, InContext
 from whymatch.text.encoders.tuning import TunedEncoder, start_from
 from whymatch.text.spans import words
 from whymatch.text.vectors import WordVectors, read_vectors

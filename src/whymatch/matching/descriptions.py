@@ -6,11 +6,12 @@ from typing import Any
 import torch
 
 from whymatch.text.encoders import Encoder
-from whymatch.text.encoders.context import InContext, WordEncoder
+from whymatch.text.encoders.context import WordEncoder
 from whymatch.text.encoders.models import name_on_hub
 from whymatch.text.encoders.recurrent import RecurrentEncoder
-from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
+from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.text.encoders.trainable import Projected
+from whymatch.text.encoders.tuned import FineTuned, InContext
 from whymatch.text.vectors import WordVectors
 
 

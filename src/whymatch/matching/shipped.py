@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import random
 import re
 from contextlib import suppress
@@ -16,7 +15,7 @@ from safetensors.numpy import load_file
 from whymatch.cost import Background, Cost
 from whymatch.cost.background import MAX_SPANS, SplitsAndEncodes
 from whymatch.cost.evidence import measure_key
-from whymatch.files import read_json, write_whole
+from whymatch.files import cache_folder, read_json, write_whole
 from whymatch.matching.significance import Calibration, Chance
 from whymatch.show.words import SHIPPED_BACKGROUND
 from whymatch.text.document import Document, document
@@ -114,8 +113,3 @@ def _of_minilm() -> Background:
     stored = load_file(FOLDER / "minilm.safetensors")
     vectors = stored["vectors"].astype(np.float32) * stored["scales"].astype(np.float32)[:, None]
     return Background(NAME, MINILM, documents, vectors, general=True)
-
-
-def cache_folder() -> Path:
-    """Where whymatch keeps what can be made again: $XDG_CACHE_HOME/whymatch, or ~/.cache/whymatch."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "whymatch"

@@ -17,7 +17,7 @@ import whymatch as wm
 from whymatch.learning import Transport
 from whymatch.matching.alignment import Alignment
 from whymatch.text.document import Document, document, joined
-from whymatch.text.encoders.context import InContext, cuts
+from whymatch.text.encoders.tuned import InContext, cuts
 from whymatch.text.spans import Span, lines, words
 
 Pair: TypeAlias = tuple[Document, Document]
@@ -92,7 +92,7 @@ def test_pairs_are_read_as_transformers_reads_them(together: InContext, folder: 
 
 def test_a_text_alone_is_read_as_a_word_encoder_reads_its_last_layer(folder: Path) -> None:
     encoder = InContext(folder, device="cpu").train()
-    frozen = wm.WordEncoder(folder, layer=encoder.network.layers, device="cpu")
+    frozen = wm.WordEncoder(folder, layer=encoder.network.layers, backend="openvino float32")
     texts = [LONG, "a dog", ""]
     spans = [words(text) for text in texts]
     close(encoder.encode(texts, spans), frozen.encode(texts, spans))

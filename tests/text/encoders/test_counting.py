@@ -1,7 +1,8 @@
 """What an encoder says it reads is what its model is given."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ import pytest
 
 from whymatch.text.document import document
 from whymatch.text.encoders import token_counts, tokens_read
-from whymatch.text.encoders.context import InContext, WordEncoder
+from whymatch.text.encoders.context import WordEncoder
+from whymatch.text.encoders.network import Network
 from whymatch.text.encoders.precomputed import Precomputed
 from whymatch.text.encoders.recurrent import RecurrentEncoder
-from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
+from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.text.encoders.trainable import Projected
+from whymatch.text.encoders.tuned import FineTuned, InContext
 from whymatch.text.spans import whole, words
 from whymatch.text.vectors import WordVectors
 
@@ -54,15 +57,40 @@ def special(encoder: Any) -> int:
     return len(encoder.network.before) + len(encoder.network.after)
 
 
-@pytest.mark.parametrize("kind", [SentenceEncoder, FineTuned, WordEncoder, InContext])
+ON_TORCH = [partial(SentenceEncoder, backend="torch"), FineTuned, partial(WordEncoder, backend="torch"), InContext]
+
+
+@pytest.mark.parametrize("build", ON_TORCH, ids=["sentence", "fine-tuned", "word", "in context"])
 @pytest.mark.parametrize("model", ["roberta", "minilm"])
-def test_tokens_of_a_text_are_those_that_the_model_reads(kind: Any, model: str, request: pytest.FixtureRequest) -> None:
-    encoder = kind(request.getfixturevalue(model), device="cpu")
+def test_tokens_of_a_text_are_those_that_the_model_reads(
+    build: Callable[..., Any], model: str, request: pytest.FixtureRequest
+) -> None:
+    encoder = build(request.getfixturevalue(model), device="cpu")
     counted = reading(encoder)
     for text in TEXTS:
         counted.tokens = counted.windows = 0
         encoder.encode([text], [whole(text)])
         assert token_counts(encoder, [text]) == [counted.tokens - special(encoder) * counted.windows]
+
+
+@pytest.mark.parametrize("kind", [SentenceEncoder, WordEncoder])
+def test_tokens_of_a_text_are_those_that_a_compiled_model_reads(
+    kind: Any, roberta: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder, read = kind(roberta, backend="openvino float32"), list[int]()
+    states = encoder.network._states
+
+    def counted(windows: Sequence[list[int]], *settings: Any) -> np.ndarray:
+        read.extend(len(window) - special(encoder) for window in windows)
+        computed: np.ndarray = states(windows, *settings)
+        assert len(computed) == sum(map(len, windows))
+        return computed
+
+    monkeypatch.setattr(encoder.network, "_states", counted)
+    for text in TEXTS:
+        read.clear()
+        encoder.encode([text], [whole(text)])
+        assert token_counts(encoder, [text]) == [sum(read)]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +120,8 @@ def test_encoders_without_a_tokenizer_count_words_or_characters(roberta: Path) -
 
 
 def test_counting_leaves_the_tokenizer_as_it_was(minilm: Path) -> None:
-    encoder = SentenceEncoder(minilm, device="cpu")
+    encoder = SentenceEncoder(minilm, device="cpu", backend="torch")
+    assert isinstance(encoder.network, Network)
     before = [tokens.ids for tokens in encoder.network.tokens(TEXTS)]
     assert token_counts(encoder, TEXTS) == [len(tokens) for tokens in before]
     assert [tokens.ids for tokens in encoder.network.tokens(TEXTS)] == before

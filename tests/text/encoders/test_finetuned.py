@@ -42,7 +42,7 @@ def trained(encoder: TunedEncoder, steps: int = 5) -> wm.Ranker:
 @kinds
 def test_untrained_it_encodes_as_the_frozen_model(adapter: Adapter | None, roberta: Path) -> None:
     tuned = FineTuned(roberta, adapter=adapter, device="cpu")
-    frozen = wm.SentenceEncoder(roberta, device="cpu")
+    frozen = wm.SentenceEncoder(roberta, backend="openvino float32")
     for encoder in (tuned.train(), tuned.eval()):
         np.testing.assert_allclose(encoded(encoder), encoded(frozen), **CLOSE)
 
@@ -71,7 +71,7 @@ def test_exported_it_is_a_model_that_others_read(adapter: Adapter | None, robert
     assert isinstance(model.encoder, FineTuned)
     expected = encoded(model.encoder)
     model.encoder.export(tmp_path)
-    np.testing.assert_allclose(encoded(wm.SentenceEncoder(tmp_path, device="cpu")), expected, **CLOSE)
+    np.testing.assert_allclose(encoded(wm.SentenceEncoder(tmp_path, backend="openvino float32")), expected, **CLOSE)
     again = FineTuned(tmp_path, device="cpu")
     assert again.adapter is None
     np.testing.assert_allclose(encoded(again), expected, **CLOSE)

@@ -6,6 +6,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from whymatch.text.document import joined
-from whymatch.text.encoders.context import InContext, WordEncoder
-from whymatch.text.encoders.network import load
-from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
+from whymatch.text.encoders.backends import load_frozen
+from whymatch.text.encoders.context import WordEncoder
+from whymatch.text.encoders.sentence import SentenceEncoder
+from whymatch.text.encoders.tuned import FineTuned, InContext
 
 TEXT = joined(["the cat sat on the mat", "it is very cold today"])
 PICKLES = [
@@ -58,6 +60,13 @@ class Trap:
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
         return Path.touch, (self.mark,)
+
+
+@pytest.fixture(params=[None, "torch"], ids=["OpenVINO first", "torch"])
+def backend(request: pytest.FixtureRequest) -> str | None:
+    """A folder is refused, or read, whichever library would compute."""
+    value: str | None = request.param
+    return value
 
 
 @pytest.fixture
@@ -131,7 +140,17 @@ def test_the_traps_work(folder: Path, mark: Path, monkeypatch: pytest.MonkeyPatc
     ],
     ids=str,
 )
-@pytest.mark.parametrize("kind", [SentenceEncoder, WordEncoder, FineTuned, InContext])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        SentenceEncoder,
+        WordEncoder,
+        partial(SentenceEncoder, backend="torch"),
+        partial(WordEncoder, backend="torch"),
+        FineTuned,
+        InContext,
+    ],
+)
 def test_settings_that_choose_code_or_files_change_nothing(
     kind: type[SentenceEncoder], name: str, settings: dict[str, object], folder: Path
 ) -> None:
@@ -157,10 +176,12 @@ def test_settings_that_choose_code_or_files_change_nothing(
     ],
     ids=str,
 )
-def test_what_takes_other_code_is_refused(name: str, settings: dict[str, object], message: str, folder: Path) -> None:
+def test_what_takes_other_code_is_refused(
+    name: str, settings: dict[str, object], message: str, folder: Path, backend: str | None
+) -> None:
     change(folder, name, **settings)
     with pytest.raises(ValueError, match=message) as raised:
-        load(folder)
+        load_frozen(folder, "cpu", backend)
     assert str(folder) in str(raised.value)
 
 
@@ -187,34 +208,34 @@ def test_unknown_modules_are_refused_by_name(encoder: type[SentenceEncoder], kin
 
 
 @pytest.mark.parametrize("modules", [[], [POOLING], [TRANSFORMER], [POOLING, TRANSFORMER], [TRANSFORMER, POOLING] * 2])
-def test_modules_in_another_order_are_refused(modules: list[dict[str, str]], folder: Path) -> None:
+def test_modules_in_another_order_are_refused(modules: list[dict[str, str]], folder: Path, backend: str | None) -> None:
     write(folder, "modules.json", modules)
     with pytest.raises(ValueError, match="must list a Transformer"):
-        SentenceEncoder(folder, device="cpu")
+        SentenceEncoder(folder, device="cpu", backend=backend)
 
 
 @pytest.mark.parametrize("path", ["../outside/1_Pooling", "{outside}/1_Pooling", "link", "link/../..", "a\0b", 3, None])
-def test_paths_of_modules_stay_inside(path: object, folder: Path) -> None:
+def test_paths_of_modules_stay_inside(path: object, folder: Path, backend: str | None) -> None:
     outside = folder.parent / "outside"
     (folder / "link").symlink_to(outside / "1_Pooling")
     path = path.format(outside=outside) if isinstance(path, str) else path
     write(folder, "modules.json", [TRANSFORMER, {**POOLING, "path": path}])
     with pytest.raises(ValueError, match=r"leads out of|no name of a file|give every module a path"):
-        SentenceEncoder(folder, device="cpu")
+        SentenceEncoder(folder, device="cpu", backend=backend)
 
 
 @pytest.mark.parametrize(
     "name", ["config.json", "tokenizer.json", "model.safetensors", "modules.json", "1_Pooling/config.json"]
 )
-def test_links_that_lead_out_are_refused(name: str, folder: Path) -> None:
+def test_links_that_lead_out_are_refused(name: str, folder: Path, backend: str | None) -> None:
     moved = folder.parent / "outside" / "moved"
     (folder / name).rename(moved)
     (folder / name).symlink_to(moved)
     with pytest.raises(ValueError, match="leads out of"):
-        SentenceEncoder(folder, device="cpu")
+        SentenceEncoder(folder, device="cpu", backend=backend)
 
 
-def test_links_of_the_hubs_cache_are_followed(folder: Path, tmp_path: Path) -> None:
+def test_links_of_the_hubs_cache_are_followed(folder: Path, tmp_path: Path, backend: str | None) -> None:
     """As the cache has them: snapshots/REVISION/NAME is a link to blobs/HASH."""
     blobs, snapshot = tmp_path / "models--a--b" / "blobs", tmp_path / "models--a--b" / "snapshots" / "123"
     blobs.mkdir(parents=True)
@@ -226,33 +247,36 @@ def test_links_of_the_hubs_cache_are_followed(folder: Path, tmp_path: Path) -> N
     shutil.copyfile(folder / "model.safetensors", blobs / "weights")
     (snapshot / "model.safetensors").symlink_to(blobs / "weights")
     vectors, expected = (
-        SentenceEncoder(source, device="cpu").encode([TEXT.text], [TEXT.spans]) for source in (snapshot, folder)
+        SentenceEncoder(source, device="cpu", backend=backend).encode([TEXT.text], [TEXT.spans])
+        for source in (snapshot, folder)
     )
     assert np.array_equal(vectors[0], expected[0])
     (snapshot / "vocab.txt").symlink_to(folder.parent / "outside" / "1_Pooling" / "config.json")
     with pytest.raises(ValueError, match="leads out of"):
-        SentenceEncoder(snapshot, device="cpu")
+        SentenceEncoder(snapshot, device="cpu", backend=backend)
 
 
 @pytest.mark.parametrize(
     "activation", ["own.Module", "os.system", "torch.load", "torch.nn.modules.linear.Bilinear", "Tanh", 3, None]
 )
-def test_activations_that_are_not_known_are_refused_by_name(activation: object, folder: Path) -> None:
+def test_activations_that_are_not_known_are_refused_by_name(
+    activation: object, folder: Path, backend: str | None
+) -> None:
     write(folder, "modules.json", [TRANSFORMER, POOLING, DENSE])
     write(folder, "2_Dense/config.json", {**DENSE_SETTINGS, "activation_function": activation})
     save_file(
         {"linear.weight": torch.zeros(8, 32), "linear.bias": torch.zeros(8)}, folder / "2_Dense/model.safetensors"
     )
     with pytest.raises(ValueError, match=r"the activation .*known are GELU, ReLU, Sigmoid, Tanh, Identity") as raised:
-        SentenceEncoder(folder, device="cpu")
+        SentenceEncoder(folder, device="cpu", backend=backend)
     assert repr(activation) in str(raised.value)
 
 
-def test_dense_weights_in_a_pickle_are_refused(folder: Path) -> None:
+def test_dense_weights_in_a_pickle_are_refused(folder: Path, backend: str | None) -> None:
     write(folder, "modules.json", [TRANSFORMER, POOLING, DENSE])
     write(folder, "2_Dense/config.json", DENSE_SETTINGS)
     with pytest.raises(ValueError, match=r"2_Dense has no model\.safetensors.*never opened.*save the model again"):
-        SentenceEncoder(folder, device="cpu")
+        SentenceEncoder(folder, device="cpu", backend=backend)
 
 
 @pytest.mark.parametrize(
@@ -265,46 +289,50 @@ def test_dense_weights_in_a_pickle_are_refused(folder: Path) -> None:
     ],
     ids=lambda weights: " ".join(f"{name}{tuple(tensor.shape)}" for name, tensor in weights.items()),
 )
-def test_dense_weights_that_do_not_fit_are_refused(weights: dict[str, torch.Tensor], folder: Path) -> None:
+def test_dense_weights_that_do_not_fit_are_refused(
+    weights: dict[str, torch.Tensor], folder: Path, backend: str | None
+) -> None:
     write(folder, "modules.json", [TRANSFORMER, POOLING, DENSE])
     write(folder, "2_Dense/config.json", DENSE_SETTINGS)
     save_file(weights, folder / "2_Dense/model.safetensors")
     with pytest.raises(ValueError, match="cannot be loaded"):
-        SentenceEncoder(folder, device="cpu")
+        SentenceEncoder(folder, device="cpu", backend=backend)
 
 
-def test_weights_in_a_pickle_alone_are_refused(folder: Path) -> None:
+def test_weights_in_a_pickle_alone_are_refused(folder: Path, backend: str | None) -> None:
     (folder / "model.safetensors").unlink()
     with pytest.raises(ValueError, match=r"no model\.safetensors in it.*never opened.*convert it"):
-        load(folder)
+        load_frozen(folder, "cpu", backend)
 
 
 @pytest.mark.parametrize("shard", ["../outside/model.safetensors", "{outside}/model.safetensors", "pytorch_model.bin"])
-def test_shards_outside_or_pickled_are_refused(shard: str, folder: Path) -> None:
+def test_shards_outside_or_pickled_are_refused(shard: str, folder: Path, backend: str | None) -> None:
     outside = folder.parent / "outside"
     (folder / "model.safetensors").rename(outside / "model.safetensors")
     names = load_file(outside / "model.safetensors")
     write(folder, "model.safetensors.index.json", {"weight_map": dict.fromkeys(names, shard.format(outside=outside))})
     with pytest.raises(ValueError, match=r"leads out of|no safetensors file"):
-        load(folder)
+        load_frozen(folder, "cpu", backend)
 
 
-def test_weights_in_several_files_are_read_together(folder: Path) -> None:
-    expected = WordEncoder(folder, device="cpu").encode([TEXT.text], [TEXT.spans])[0]
+def test_weights_in_several_files_are_read_together(folder: Path, backend: str | None) -> None:
+    expected = WordEncoder(folder, device="cpu", backend=backend).encode([TEXT.text], [TEXT.spans])[0]
     tensors = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
     half = {name: f"model-0000{1 + number % 2}-of-00002.safetensors" for number, name in enumerate(tensors)}
     for shard in set(half.values()):
         save_file({name: tensors[name] for name in tensors if half[name] == shard}, folder / shard)
     write(folder, "model.safetensors.index.json", {"metadata": {}, "weight_map": half})
-    assert np.array_equal(WordEncoder(folder, device="cpu").encode([TEXT.text], [TEXT.spans])[0], expected)
+    assert np.array_equal(
+        WordEncoder(folder, device="cpu", backend=backend).encode([TEXT.text], [TEXT.spans])[0], expected
+    )
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json", "modules.json", "1_Pooling/config.json"])
 @pytest.mark.parametrize(
     "content", ["", "[" * 100_000, "3", "[3]", "null", '"\\ud800"', "\xff"], ids=lambda text: text[:8]
 )
-def test_damaged_settings_are_refused_in_words(name: str, content: str, folder: Path) -> None:
+def test_damaged_settings_are_refused_in_words(name: str, content: str, folder: Path, backend: str | None) -> None:
     (folder / name).write_bytes(content.encode("latin-1"))
     with pytest.raises(ValueError, match=r"model cannot be loaded: .*json"):
-        SentenceEncoder(folder, device="cpu")
+        SentenceEncoder(folder, device="cpu", backend=backend)

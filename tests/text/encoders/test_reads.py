@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from whymatch.text.encoders import readable
-from whymatch.text.encoders.context import InContext, WordEncoder
+from whymatch.text.encoders.context import WordEncoder
 from whymatch.text.encoders.models import MINILM
 from whymatch.text.encoders.precomputed import Precomputed
-from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder
+from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.text.encoders.trainable import Projected
+from whymatch.text.encoders.tuned import FineTuned, InContext
 
 READ = ["A cat sat.", "naïve café", "x = 3.14", "12345", "C++", "Grüße aus Köln", "the word 漢字", "ok 😀", "5 µm"]
 OTHER_SCRIPTS = ["الطقس حار جدا اليوم", "Привет, как дела?", "Γεια σου Κόσμε", "안녕하세요 오늘", "こんにちは", "שלום"]

@@ -13,7 +13,8 @@ from torch import nn
 
 from whymatch.text.document import joined
 from whymatch.text.encoders.modules import read_pooling
-from whymatch.text.encoders.sentence import FineTuned, SentenceEncoder, pooled
+from whymatch.text.encoders.sentence import SentenceEncoder, pooled
+from whymatch.text.encoders.tuned import FineTuned
 
 PIECES = ["A cat sat on the mat.", "Quantum chromodynamics!", "é", "👩\u200d👧 ok?", "the " * 150, "שלום עולם", "a cat"]
 
@@ -23,9 +24,14 @@ def vectors(encoder: SentenceEncoder, pieces: list[str]) -> torch.Tensor:
     return torch.from_numpy(encoder.encode([document.text], [document.spans])[0])
 
 
+@pytest.fixture(scope="module", params=["openvino float32", "torch"])
+def backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def encoder(minilm: Path) -> SentenceEncoder:
-    return SentenceEncoder(minilm, device="cpu")
+def encoder(backend: str, minilm: Path) -> SentenceEncoder:
+    return SentenceEncoder(minilm, backend=backend)
 
 
 def test_vectors_equal_those_of_sentence_transformers(encoder: SentenceEncoder, minilm: Path) -> None:
@@ -148,18 +154,17 @@ PIECES_OF_ROBERTA = ["the cat sat", "it is very cold today", "a dog ran away and
 @pytest.mark.parametrize("activation", [nn.Tanh(), nn.Identity(), nn.ReLU(), nn.GELU(), nn.Sigmoid(), None], ids=str)
 @pytest.mark.parametrize("unit", [True, False])
 def test_dense_layers_are_those_of_the_formula(
-    activation: nn.Module | None, unit: bool, layered: Callable[..., Path], roberta: Path
+    activation: nn.Module | None, unit: bool, layered: Callable[..., Path], roberta: Path, backend: str
 ) -> None:
     folder = layered((activation, 32, 12, True), (nn.Identity(), 12, 5, False), unit=unit)
-    encoder = SentenceEncoder(folder, device="cpu")
+    encoder = SentenceEncoder(folder, backend=backend)
     ours, first, second = (
         vectors(encoder, PIECES_OF_ROBERTA),
         *(load_file(folder / place / "model.safetensors") for place in ("2_Dense", "3_Dense")),
     )
-    mean = read_pooling(roberta)
-    mean = replace(mean, layers=nn.Sequential())
+    mean = replace(read_pooling(roberta), layers=())
     with torch.no_grad():
-        pooled_tokens = pooled(encoder.network, PIECES_OF_ROBERTA, mean)
+        pooled_tokens = torch.as_tensor(pooled(encoder.network, PIECES_OF_ROBERTA, mean))
     hidden = (activation or nn.Tanh())(pooled_tokens @ first["linear.weight"].T + first["linear.bias"])
     expected = hidden @ second["linear.weight"].T
     expected = expected / expected.norm(dim=1, keepdim=True) if unit else expected
@@ -168,15 +173,17 @@ def test_dense_layers_are_those_of_the_formula(
     assert encoder.encode(["", "x"], [[], []])[0].shape == (0, 5)
 
 
-def test_vectors_after_dense_layers_equal_those_of_sentence_transformers(layered: Callable[..., Path]) -> None:
+def test_vectors_after_dense_layers_equal_those_of_sentence_transformers(
+    layered: Callable[..., Path], backend: str
+) -> None:
     peer = pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
     folder = layered((nn.GELU(), 32, 12, True), (None, 12, 5, False), unit=True)
     theirs = peer.SentenceTransformer(str(folder), device="cpu").encode(PIECES_OF_ROBERTA, convert_to_tensor=True)
-    ours = vectors(SentenceEncoder(folder, device="cpu"), PIECES_OF_ROBERTA)
+    ours = vectors(SentenceEncoder(folder, backend=backend), PIECES_OF_ROBERTA)
     torch.testing.assert_close(ours, theirs.clone(), rtol=0, atol=2e-6)
 
 
-def test_a_model_that_sentence_transformers_wrote_is_read(roberta: Path, tmp_path: Path) -> None:
+def test_a_model_that_sentence_transformers_wrote_is_read(roberta: Path, tmp_path: Path, backend: str) -> None:
     peer = pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
     kinds = peer.models
     transformer = kinds.Transformer(str(roberta))
@@ -188,7 +195,7 @@ def test_a_model_that_sentence_transformers_wrote_is_read(roberta: Path, tmp_pat
     ]
     model = peer.SentenceTransformer(modules=modules, device="cpu")
     model.save(str(tmp_path / "model"))
-    ours = vectors(SentenceEncoder(tmp_path / "model", device="cpu"), PIECES_OF_ROBERTA)
+    ours = vectors(SentenceEncoder(tmp_path / "model", backend=backend), PIECES_OF_ROBERTA)
     theirs = model.encode(PIECES_OF_ROBERTA, convert_to_tensor=True)
     torch.testing.assert_close(ours, theirs.clone(), rtol=0, atol=2e-6)
 

@@ -11,6 +11,8 @@ from transformers import AutoModel, AutoTokenizer
 from whymatch.text.encoders.context import WordEncoder, overlapping
 from whymatch.text.spans import Span, words
 
+BACKENDS = ["openvino float32", "torch"]
+
 
 def by_hand(folder: Path, text: str, layer: int) -> torch.Tensor:
     """The same, word by word, with transformers alone."""
@@ -26,10 +28,11 @@ def by_hand(folder: Path, text: str, layer: int) -> torch.Tensor:
     return torch.stack(rows)
 
 
-def test_words_are_the_mean_of_their_sub_words(minilm: Path, roberta: Path) -> None:
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_words_are_the_mean_of_their_sub_words(backend: str, minilm: Path, roberta: Path) -> None:
     text = "Unbelievably, the cat's antidisestablishmentarianism ran; it is 3.14 today!"
     for folder, layer in ((minilm, 3), (minilm, 6), (roberta, 1)):
-        encoder = WordEncoder(folder, layer=layer, device="cpu")
+        encoder = WordEncoder(folder, layer=layer, backend=backend)
         vectors = torch.from_numpy(encoder.encode([text], [words(text)])[0])
         torch.testing.assert_close(vectors, by_hand(folder, text, layer))
 
@@ -41,8 +44,9 @@ def test_the_middle_layer_is_the_default(minilm: Path, roberta: Path) -> None:
         WordEncoder(minilm, layer=7)
 
 
-def test_neighbours_change_a_vector_by_rounding_alone(roberta: Path) -> None:
-    encoder = WordEncoder(roberta, device="cpu")
+@pytest.mark.parametrize("backend", [*BACKENDS, "openvino bfloat16"])
+def test_neighbours_change_a_vector_by_rounding_alone(backend: str, roberta: Path) -> None:
+    encoder = WordEncoder(roberta, backend=backend)
     texts = ["the cat sat", "it is very cold today and the dog ran away", "a", ""]
     together = encoder.encode(texts, [words(text) for text in texts])
     for text, vectors in zip(texts, together, strict=True):
@@ -50,8 +54,9 @@ def test_neighbours_change_a_vector_by_rounding_alone(roberta: Path) -> None:
         assert vectors.shape == (len(words(text)), 32)
 
 
-def test_long_texts_are_read_to_the_end(roberta: Path) -> None:
-    encoder = WordEncoder(roberta, device="cpu")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_long_texts_are_read_to_the_end(backend: str, roberta: Path) -> None:
+    encoder = WordEncoder(roberta, backend=backend)
     long = "the cat sat on the mat and it is very cold today " * 30  # more than ten windows
     vectors = torch.from_numpy(encoder.encode([long], [words(long)])[0])
     assert len(vectors) == 360

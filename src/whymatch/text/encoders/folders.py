@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from safetensors.torch import load_file
-from torch import Tensor
+import numpy as np
+from safetensors import deserialize, safe_open
 
 from whymatch.files import file_digest, inside
 
@@ -32,6 +32,14 @@ _TOKENIZER_CHOOSES_CODE = re.compile(
 )
 """Settings of a tokenizer that choose code or files, which are left out too."""
 _QUANTISED = "quantization_config", "compression_config"
+_FAST_TOKENIZERS = {
+    *("BertTokenizer", "DistilBertTokenizer", "MPNetTokenizer", "RobertaTokenizer", "XLMRobertaTokenizer"),
+    *("PreTrainedTokenizer", "TokenizersBackend"),
+}
+"""Tokenizers of which it is known, without loading transformers, that they are fast ones; each also as `…Fast`."""
+_TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1"}
+_TYPES |= {"BOOL": "?", "BF16": ""}
+"""The types of safetensors that are read, as those of numpy, which has no bfloat16."""
 
 
 def member(folder: Path, name: str) -> Path:
@@ -76,7 +84,7 @@ def read_object(folder: Path, name: str) -> dict[str, Any]:
     return values
 
 
-def _read_config(folder: Path) -> dict[str, Any]:
+def read_config(folder: Path) -> dict[str, Any]:
     """The model's config.json without settings that choose code.
 
     Raises:
@@ -132,13 +140,51 @@ def _weight_files(folder: Path) -> list[str]:
     return [SHARDS, *shards]
 
 
-def read_weights(folder: Path) -> dict[str, Tensor]:
-    """The weights by name, from safetensors alone."""
-    tensors: dict[str, Tensor] = {}
+def read_weights(folder: Path) -> dict[str, np.ndarray]:
+    """The weights by name, from safetensors alone, in single precision."""
+    weights: dict[str, np.ndarray] = {}
     for name in _weight_files(folder):
         if name != SHARDS:
-            tensors |= load_file(member(folder, name))
-    return tensors
+            weights |= read_arrays(member(folder, name))
+    return weights
+
+
+def read_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
+    """The shapes of the weights by name, without reading them."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for file in _weight_files(folder):
+        if file != SHARDS:
+            with safe_open(member(folder, file), framework="np") as stored:
+                shapes |= {name: tuple(stored.get_slice(name).get_shape()) for name in stored.keys()}  # noqa: SIM118
+    return shapes
+
+
+def read_arrays(file: Path) -> dict[str, np.ndarray]:
+    """The arrays in a file of safetensors, numbers with fractions in single precision.
+
+    Raises:
+        ValueError: if numbers are of a type that is not read.
+        SafetensorError: if the file is damaged.
+    """
+    with safe_open(file, framework="np") as stored:
+        kinds = {name: stored.get_slice(name).get_dtype() for name in stored.keys()}  # noqa: SIM118
+        for name, kind in kinds.items():
+            if kind not in _TYPES:
+                raise ValueError(f"{name!r:.80} in {file.name} has numbers of the type {kind}, which is not read.")
+        if "BF16" not in kinds.values():
+            return {name: _single(stored.get_tensor(name)) for name in kinds}
+    arrays = {}
+    for name, values in deserialize(file.read_bytes()):
+        if values["dtype"] == "BF16":  # the upper half of float32
+            array = (np.frombuffer(values["data"], "<u2").astype(np.uint32) << 16).view(np.float32)
+        else:
+            array = _single(np.frombuffer(values["data"], _TYPES[values["dtype"]]))
+        arrays[name] = array.reshape(values["shape"])
+    return arrays
+
+
+def _single(values: np.ndarray) -> np.ndarray:
+    return values.astype(np.float32, copy=False) if values.dtype.kind == "f" else values
 
 
 def weights_digest(folder: Path) -> str:
@@ -165,6 +211,32 @@ def model_files(folder: Path) -> list[str]:
     return [CONFIG, *_weight_files(folder), *_tokenizer_files(folder)]
 
 
+def file_stamps(folder: Path) -> tuple[tuple[str, int, int, int], ...]:
+    """What changes when a file that a transformer and its tokenizer are loaded from does."""
+    stamps = [(name, member(folder, name).stat()) for name in model_files(folder)]
+    return tuple((name, stamp.st_ino, stamp.st_size, stamp.st_mtime_ns) for name, stamp in stamps)
+
+
+def tokenizer_settings(folder: Path, name: str) -> dict[str, Any]:
+    """What a file of settings of a tokenizer says, without settings that choose code or files.
+
+    Raises:
+        ValueError: if it is damaged, or asks for a tokenizer that gives no offsets.
+    """
+    settings = read_object(folder, name)
+    check_tokenizer_class(settings.get("tokenizer_class"))
+    return {key: value for key, value in settings.items() if not _TOKENIZER_CHOOSES_CODE.fullmatch(key)}
+
+
+def all_tokenizer_settings(folder: Path) -> dict[str, Any]:
+    """What all files of settings of a tokenizer say together."""
+    settings: dict[str, Any] = {}
+    for name in reversed(_TOKENIZER_SETTINGS):
+        if (folder / name).is_file():
+            settings |= tokenizer_settings(folder, name)
+    return settings
+
+
 @contextmanager
 def staged(folder: Path) -> Iterator[Path]:
     """Yields a temporary folder with what transformers may see of a model: its configuration and its tokenizer.
@@ -174,31 +246,30 @@ def staged(folder: Path) -> Iterator[Path]:
     """
     with TemporaryDirectory(prefix="whymatch-") as temporary:
         stage = Path(temporary)
-        config = _read_config(folder)
-        _check_tokenizer_class(config.get("tokenizer_class"))
+        config = read_config(folder)
+        check_tokenizer_class(config.get("tokenizer_class"))
         (stage / CONFIG).write_text(json.dumps(config), encoding="utf-8")
         for name in _tokenizer_files(folder):
             if name not in _TOKENIZER_SETTINGS:
                 shutil.copyfile(member(folder, name), stage / name)
                 continue
-            settings = read_object(folder, name)
-            _check_tokenizer_class(settings.get("tokenizer_class"))
-            kept = {key: value for key, value in settings.items() if not _TOKENIZER_CHOOSES_CODE.fullmatch(key)}
-            (stage / name).write_text(json.dumps(kept), encoding="utf-8")
+            (stage / name).write_text(json.dumps(tokenizer_settings(folder, name)), encoding="utf-8")
         yield stage
 
 
-def _check_tokenizer_class(name: object) -> None:
+def check_tokenizer_class(name: object) -> None:
     """Raises ValueError unless a name is that of a fast tokenizer, or of none that transformers knows.
 
     transformers takes any of its classes here, those of models included; it has a default for names unknown to it.
     """
-    import transformers
-
     if name is None:
         return
     if not isinstance(name, str):
         raise ValueError(f"tokenizer_class must be a name, and is {name!r:.80}.")
+    if name.removesuffix("Fast") in _FAST_TOKENIZERS and name != "PreTrainedTokenizer":
+        return
+    import transformers
+
     kinds = [getattr(transformers, known, None) for known in (name, name.removesuffix("Fast"))]
     kind = next((kind for kind in kinds if kind is not None), None)
     if kind is not None and not (isinstance(kind, type) and issubclass(kind, transformers.PreTrainedTokenizerFast)):

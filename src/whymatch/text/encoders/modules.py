@@ -4,27 +4,40 @@ Modules are built here from JSON and safetensors. A module of another kind would
 the folder gives it, and could run any code: it is refused.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
+from array_api_compat import array_namespace
 from safetensors import SafetensorError
-from safetensors.torch import load_file
-from torch import Tensor, nn
 
-from whymatch.text.encoders.folders import WEIGHTS, member, model_files, read_json, read_object
+from whymatch.text.encoders.folders import WEIGHTS, member, model_files, read_arrays, read_json, read_object
+from whymatch.text.encoders.windows import Rows
 
 MODULES, LIMITS, _PROMPTS = "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json"
 _KINDS = "Transformer", "Pooling", "Dense", "Normalize"
 _TEXT_VECTOR = "sentence_embedding"  # what sentence-transformers calls the vector of a text
 _ANY_LENGTH = 10**9  # tokens
-_ACTIVATIONS: dict[str, type[nn.Module]] = {
-    "torch.nn.modules.activation.GELU": nn.GELU,
-    "torch.nn.modules.activation.ReLU": nn.ReLU,
-    "torch.nn.modules.activation.Sigmoid": nn.Sigmoid,
-    "torch.nn.modules.activation.Tanh": nn.Tanh,
-    "torch.nn.modules.linear.Identity": nn.Identity,
+_Activation: TypeAlias = Callable[[np.ndarray], np.ndarray]
+
+
+def _gelu(values: np.ndarray) -> np.ndarray:
+    return values * (1 + np.vectorize(math.erf, otypes=[np.float32])(values / math.sqrt(2))) / 2
+
+
+def _sigmoid(values: np.ndarray) -> np.ndarray:
+    return (1 + np.tanh(values / 2)) / 2  # no overflow
+
+
+_ACTIVATIONS: dict[str, _Activation] = {
+    "torch.nn.modules.activation.GELU": _gelu,
+    "torch.nn.modules.activation.ReLU": lambda values: np.maximum(values, 0),
+    "torch.nn.modules.activation.Sigmoid": _sigmoid,
+    "torch.nn.modules.activation.Tanh": np.tanh,
+    "torch.nn.modules.linear.Identity": lambda values: values,
 }
 _ADVICE = (
     "Only Transformer, Pooling (by the mean or the first token), Dense and Normalize are loaded. Use another model, "
@@ -32,11 +45,26 @@ _ADVICE = (
 )
 
 
-class Normalize(nn.Module):
-    """Scales vectors (…, dimensions) to length 1."""
+@dataclass(frozen=True)
+class Normalize:
+    """Scales vectors (…, dimensions) to length 1: arrays of numpy, or tensors of torch with their gradients."""
 
-    def forward(self, vectors: Tensor) -> Tensor:
-        return nn.functional.normalize(vectors, dim=-1)
+    def __call__(self, vectors: Rows) -> Rows:
+        xp = array_namespace(vectors)
+        return vectors / xp.clip(xp.linalg.vector_norm(vectors, axis=-1, keepdims=True), min=1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """A linear layer and its activation, on arrays of numpy."""
+
+    weight: np.ndarray
+    """(outputs, inputs)"""
+    bias: np.ndarray | float
+    activation: _Activation
+
+    def __call__(self, vectors: np.ndarray) -> np.ndarray:
+        return self.activation(vectors @ self.weight.T + self.bias)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +75,15 @@ class Pooling:
     """Tokens that are read together, special ones included."""
     by_mean: bool
     """Whether the vector is the mean over the tokens. Otherwise it is that of the first token."""
-    layers: nn.Sequential
-    """What the vector goes through after that: linear layers, activations, scaling to length 1."""
+    layers: tuple[Dense | Normalize, ...]
+    """What the vector goes through after that: linear layers with activations, and scaling to length 1."""
     files: tuple[str, ...] = ()
     """The names of the files that this was read from."""
 
     @property
     def learned(self) -> bool:
         """Whether the layers after pooling have weights."""
-        return any(True for _ in self.layers.parameters())
+        return any(isinstance(layer, Dense) for layer in self.layers)
 
     @property
     def unit(self) -> bool:
@@ -64,7 +92,13 @@ class Pooling:
 
     def size(self, hidden: int) -> int:
         """The length of the vectors where those of tokens have the length `hidden`."""
-        return next((layer.out_features for layer in reversed(self.layers) if isinstance(layer, nn.Linear)), hidden)
+        return next((len(layer.weight) for layer in reversed(self.layers) if isinstance(layer, Dense)), hidden)
+
+    def finished(self, vectors: Rows) -> Rows:
+        """(texts, dimensions): pooled vectors after all layers."""
+        for layer in self.layers:
+            vectors = layer(vectors)
+        return vectors
 
 
 def read_pooling(folder: Path) -> Pooling:
@@ -86,10 +120,10 @@ def sentence_files(folder: Path) -> list[str]:
 
 def _read_pooling(folder: Path) -> Pooling:
     if not (folder / MODULES).is_file():
-        return Pooling(_ANY_LENGTH, True, nn.Sequential(Normalize()))
+        return Pooling(_ANY_LENGTH, True, (Normalize(),))
     modules = _read_modules(folder)
     files = [MODULES, *(name for name in (LIMITS, _PROMPTS) if (folder / name).is_file())]
-    by_mean, layers = True, list[nn.Module]()
+    by_mean, layers = True, list[Dense | Normalize]()
     for kind, place in modules[1:]:
         name = f"{place}/config.json"
         if kind == "Normalize" and not (folder / name).is_file():
@@ -105,7 +139,7 @@ def _read_pooling(folder: Path) -> Pooling:
                 raise ValueError(f"its {kind} has {key} {settings[key]!r:.80}, not {_TEXT_VECTOR!r}. {_ADVICE}")
         if kind == "Dense":
             files.append(f"{place}/{WEIGHTS}")
-        layers += _read_dense(folder, place, settings) if kind == "Dense" else [Normalize()]
+        layers.append(_read_dense(folder, place, settings) if kind == "Dense" else Normalize())
     if _PROMPTS in files and read_object(folder, _PROMPTS).get("default_prompt_name") is not None:
         raise ValueError(f"{_PROMPTS} puts a prompt before every text (default_prompt_name). {_ADVICE}")
     limits = read_object(folder, LIMITS) if LIMITS in files else {}
@@ -114,7 +148,7 @@ def _read_pooling(folder: Path) -> Pooling:
     room = limits.get("max_seq_length") or _ANY_LENGTH
     if not isinstance(room, int) or room < 4:
         raise ValueError(f"{LIMITS} has max_seq_length {room!r:.40}, which must be 4 or more.")
-    return Pooling(room, by_mean, nn.Sequential(*layers).eval().requires_grad_(False), tuple(files))
+    return Pooling(room, by_mean, tuple(layers), tuple(files))
 
 
 def _read_modules(folder: Path) -> list[tuple[str, str]]:
@@ -153,7 +187,7 @@ def _pools_by_mean(settings: Mapping[str, Any]) -> bool:
     return bool(modes == ["mean"])
 
 
-def _read_dense(folder: Path, place: str, settings: Mapping[str, Any]) -> list[nn.Module]:
+def _read_dense(folder: Path, place: str, settings: Mapping[str, Any]) -> Dense:
     """A linear layer and its activation, with weights from safetensors."""
     activation = settings.get("activation_function", "torch.nn.modules.activation.Tanh")
     if not isinstance(activation, str) or activation not in _ACTIVATIONS:
@@ -166,12 +200,15 @@ def _read_dense(folder: Path, place: str, settings: Mapping[str, Any]) -> list[n
             f"the Dense in {place} has no {WEIGHTS}. Weights in a pickle (pytorch_model.bin) could run code and are "
             f"never opened: if you trust them, save the model again with sentence-transformers, which writes {WEIGHTS}."
         )
-    tensors = load_file(member(folder, f"{place}/{WEIGHTS}"))
+    tensors = read_arrays(member(folder, f"{place}/{WEIGHTS}"))
     weight = tensors.get("linear.weight")
     sizes = settings.get("in_features"), settings.get("out_features")
     if weight is None or weight.ndim != 2 or sizes != (weight.shape[1], weight.shape[0]):
         shape = None if weight is None else tuple(weight.shape)
         raise ValueError(f"the Dense in {place} is for {sizes[0]} to {sizes[1]} numbers, and its weights are {shape}.")
-    layer = nn.Linear(weight.shape[1], weight.shape[0], bias=bool(settings.get("bias", True)))
-    layer.load_state_dict({name.removeprefix("linear."): tensor for name, tensor in tensors.items()})
-    return [layer, _ACTIVATIONS[activation]()]
+    expected = {"linear.weight": weight.shape}
+    if settings.get("bias", True):
+        expected["linear.bias"] = weight.shape[:1]
+    if {name: tensor.shape for name, tensor in tensors.items()} != expected:
+        raise ValueError(f"the Dense in {place} must have {', '.join(expected)}, and has {', '.join(tensors)}.")
+    return Dense(weight, tensors.get("linear.bias", 0.0), _ACTIVATIONS[activation])

@@ -1,7 +1,7 @@
-"""A Hugging Face encoder with its tokenizer: loaded from a folder as data, and texts read in batches of windows."""
+"""A Hugging Face encoder with its tokenizer on torch: loaded from a folder as data, and read in batches of windows."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -13,27 +13,26 @@ from torch import Tensor
 
 from whymatch.batching import Size, padded, pieces
 from whymatch.interruption import interruption_point
-from whymatch.text.encoders.folders import member, model_files, read_weights, staged
+from whymatch.text.encoders.folders import file_stamps, read_weights, staged
+from whymatch.text.encoders.windows import WindowNetwork, special_tokens
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding, Tokenizer
+    from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
 MAX_TOKENS_PER_BATCH = {"cpu": 2**10, "cuda": 2**16}  # padding included
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
-    """A Hugging Face encoder with its tokenizer. A window is a list of token numbers that the model reads at once."""
+class Network(WindowNetwork):
+    """A Hugging Face encoder with its tokenizer, on torch: for training, for GPUs and for models of any family."""
 
     model: Any
     """A model of transformers; which class it has depends on its folder."""
     tokenizer: "PreTrainedTokenizerFast"
     before: list[int]
-    """The special tokens before a text."""
     after: list[int]
     room: int
-    """Tokens that fit in a window, special ones included."""
 
     def write(self, folder: Path) -> None:
         """Writes model and tokenizer as `load` reads them."""
@@ -47,7 +46,6 @@ class Network:
 
     @property
     def size(self) -> int:
-        """The length of a token's vector."""
         return int(self.model.config.hidden_size)
 
     @property
@@ -55,42 +53,27 @@ class Network:
         return torch.device(self.model.device)
 
     @property
-    def fits(self) -> int:
-        """Tokens of a text that fit between the special ones."""
-        return self.room - len(self.before) - len(self.after)
+    def backend(self) -> str:
+        return "torch float32"
 
-    def tokens(self, texts: Sequence[str]) -> "list[Encoding]":
-        """The tokens of each text (`ids`, `offsets`), without special ones and without truncation."""
-        return self._backend.encode_batch([*texts], add_special_tokens=False)
+    @property
+    def unknown_token(self) -> int | None:
+        number: int | None = self.tokenizer.unk_token_id
+        return number
 
-    def token_counts(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has, special ones not counted; other threads may run meanwhile."""
-        return [len(tokens) for tokens in self._backend.encode_batch_fast([*texts], add_special_tokens=False)]
+    def frozen(self) -> AbstractContextManager[Any]:
+        return torch.no_grad()
 
-    def reads(self, pieces: Sequence[str], *, only_latin: bool = False) -> list[bool]:
-        """Whether half or more of the tokens of each piece are known to the tokenizer.
-
-        `only_latin` says that the model knows no other scripts: at least half of the letters have to be Latin then.
-        """
-        unknown = self.tokenizer.unk_token_id
-        tokens = (encoded.ids for encoded in self._backend.encode_batch_fast([*pieces], add_special_tokens=False))
-        return [
-            0 < len(ids) >= 2 * ids.count(unknown) and not (only_latin and _mostly_other_script(piece))
-            for ids, piece in zip(tokens, pieces, strict=True)
-        ]
+    def joined(self, parts: Sequence[Tensor]) -> Tensor:
+        return torch.cat([torch.zeros(0, self.size, device=self.device), *parts])
 
     @cached_property
-    def _backend(self) -> "Tokenizer":
-        """A copy of the tokenizer without truncation and padding, which nobody changes while it is in use."""
+    def plain_tokenizer(self) -> "Tokenizer":
         backend: Tokenizer = self.tokenizer.backend_tokenizer
         copy = type(backend).from_str(backend.to_str())
         copy.no_truncation()
         copy.no_padding()
         return copy
-
-    def window(self, tokens: list[int]) -> list[int]:
-        """Tokens with the special ones around them."""
-        return [*self.before, *tokens, *self.after]
 
     def together(self, left: list[int], right: list[int]) -> tuple[list[int], list[int], int]:
         """Two texts in one window, as the tokenizer puts them; the left one starts where a text alone does.
@@ -117,22 +100,12 @@ class Network:
     def read(
         self, windows: Sequence[list[int]], layer: int | None = None, types: Sequence[list[int]] | None = None
     ) -> tuple[Tensor, np.ndarray]:
-        """The tokens of all windows, (rows, size), and the row of each window's first token among them."""
-        parts, first_rows, total = [torch.zeros(0, self.size, device=self.device)], np.zeros(len(windows), np.int64), 0
-        for numbers, states in self.batches(windows, layer, types):
-            first_rows[numbers] = total + np.arange(len(numbers)) * states.shape[1]
-            parts.append(states.flatten(0, 1))
-            total += len(parts[-1])
-        return torch.cat(parts), first_rows
+        return self._gathered(len(windows), self.batches(windows, layer, types))
 
     def batches(
         self, windows: Sequence[list[int]], layer: int | None = None, types: Sequence[list[int]] | None = None
-    ) -> Iterator[tuple[list[int], Tensor]]:
-        """The numbers of windows of similar length, and their states (windows, length, size), batch by batch.
-
-        States are those of a layer, the last one by default; `types` are those of the tokens, where a window holds two
-        texts. The longest windows come first, and empty ones are left out.
-        """
+    ) -> Iterator[tuple[list[int], Tensor, np.ndarray]]:
+        """As `WindowNetwork.batches`; `types` are those of the tokens, where a window holds two texts."""
         kind = self.device.type
         lengths = [len(window) if kind == "cpu" else stepped(len(window), self.room) for window in windows]
         filled = [number for number, window in enumerate(windows) if window]
@@ -147,18 +120,8 @@ class Network:
                 given["token_type_ids"], _ = padded([types[number] for number in batch], length)
             inputs = {name: torch.from_numpy(values).to(self.device) for name, values in given.items()}
             out = self.model(**inputs, output_hidden_states=layer is not None)
-            yield batch, (out.last_hidden_state if layer is None else out.hidden_states[layer]).float()
-
-
-def _mostly_other_script(piece: str) -> bool:
-    """Whether most letters of a text are not Latin.
-
-    >>> [_mostly_other_script(text) for text in ("naïve", "12 °C", "5 µm", "the word 漢字", "漢字 (kanji)", "Привет")]
-    [False, False, False, False, False, True]
-    """
-    import regex  # knows scripts
-
-    return len(regex.findall(r"(?V1)[\p{L}--\p{Latin}]", piece)) > len(regex.findall(r"\p{Latin}", piece))
+            states = out.last_hidden_state if layer is None else out.hidden_states[layer]
+            yield batch, states.flatten(0, 1).float(), length * np.arange(len(batch))
 
 
 def stepped(length: int, room: int) -> int:
@@ -191,10 +154,10 @@ def quietly() -> Iterator[None]:
 def load(folder: Path, device: str | None = None) -> Network:
     """The model in a folder, as `load_own`; while its files stay the same, it is loaded once and shared."""
     try:
-        stamps = [(name, member(folder, name).stat()) for name in model_files(folder)]
+        stamps = file_stamps(folder)
     except (OSError, ValueError) as error:
         raise ValueError(f"The model in {folder} cannot be loaded: {error}") from error
-    return _loaded(folder, device, tuple((name, s.st_ino, s.st_size, s.st_mtime_ns) for name, s in stamps))
+    return _loaded(folder, device, stamps)
 
 
 @lru_cache(maxsize=4)
@@ -228,7 +191,9 @@ def load_own(folder: Path, device: str | None = None) -> Network:
         raise ValueError(f"The folder {folder} holds no tokenizer: there is no vocabulary in it.")
     if not tokenizer.is_fast:
         raise ValueError(f"The tokenizer in {folder} does not give offsets. Use a model with a fast tokenizer.")
-    network = Network(model, tokenizer, *_around(tokenizer), min(tokenizer.model_max_length, _positions(model)))
+    bare, full = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
+    room = min(tokenizer.model_max_length, _positions(model))
+    network = Network(model, tokenizer, *special_tokens(bare, full), room)
     if network.fits < 2:
         raise ValueError(f"The model in {folder} has room for {network.fits} tokens of a text. It needs 2 or more.")
     return network
@@ -247,8 +212,9 @@ def _build(folder: Path, stage: Path) -> tuple[Any, list[str]]:
     reads = getattr(kind, "input_modalities", "text")
     if {reads} != {"text"} and {*reads} != {"text"}:
         raise ValueError(f"a {kind.__name__} does not read texts alone, but {', '.join(map(str, reads))}.")
+    tensors = {name: torch.from_numpy(values) for name, values in read_weights(folder).items()}
     model, report = kind.from_pretrained(  # no folder is given: it cannot look for other files than ours
-        None, config=config, state_dict=read_weights(folder), dtype=torch.float32, output_loading_info=True
+        None, config=config, state_dict=tensors, dtype=torch.float32, output_loading_info=True
     )
     return model, sorted(report["missing_keys"])
 
@@ -259,10 +225,3 @@ def _positions(model: Any) -> int:
     table = next((part for name, part in model.named_modules() if name.endswith("position_embeddings")), None)
     padding = getattr(table, "padding_idx", None)  # RoBERTa and its kin count places from after it
     return limit - (0 if padding is None else padding + 1) if limit > 0 else 512
-
-
-def _around(tokenizer: "PreTrainedTokenizerFast") -> tuple[list[int], list[int]]:
-    """The special tokens that a tokenizer puts before and after a text."""
-    bare, full = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
-    start = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
-    return full[:start], full[start + len(bare) :]

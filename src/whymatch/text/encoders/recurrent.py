@@ -9,7 +9,8 @@ from torch import Tensor
 from whymatch.batching import Size, padded, pieces
 from whymatch.interruption import interruption_point
 from whymatch.text.encoders.sru import SRU
-from whymatch.text.encoders.trainable import TrainableEncoder, mean_rows
+from whymatch.text.encoders.trainable import TrainableEncoder
+from whymatch.text.encoders.windows import mean_rows
 from whymatch.text.spans import Span, overlaps, words
 from whymatch.text.vectors import WordVectors
 

@@ -104,14 +104,3 @@ def to_array(vectors: Tensor) -> np.ndarray:
     """A tensor without gradients as an array in single precision."""
     array: np.ndarray = vectors.float().cpu().numpy()
     return array
-
-
-def mean_rows(vectors: Tensor, rows: np.ndarray, counts: np.ndarray) -> Tensor:
-    """(spans, dimensions): the means of rows of `vectors`; `rows` has those of each span, one span after another.
-
-    `counts` says how many rows each span has. A span without rows has the zero vector.
-    """
-    lengths = torch.from_numpy(counts).to(vectors.device)
-    chosen = vectors[torch.from_numpy(rows).to(vectors.device)]
-    sums = torch.segment_reduce(chosen, "sum", lengths=lengths, unsafe=True)  # the check would wait for the GPU
-    return sums / lengths.clamp(min=1)[:, None]
