@@ -160,7 +160,6 @@ def test_aligning_vectors_solving_and_pictures_load_neither_torch_nor_transforme
 
 READ_BY_MINILM = """
 import sys
-sys.modules["torch"] = sys.modules["transformers"] = sys.modules["huggingface_hub"] = None  # cannot be imported
 
 def refuse(event, arguments):
     assert event not in ("socket.connect", "socket.getaddrinfo"), arguments
@@ -170,7 +169,7 @@ import whymatch as wm
 why = wm.Aligner().align("The cat sat down. It is cold.", "A cat was sitting. I like music.")
 assert [link.at for link in why.links] == [(0, 0)]
 assert wm.Aligner("word").align("The cat sat", "A cat was sitting").links
-print(*(name for name, module in sys.modules.items() if module is not None))
+print(*sys.modules)
 """
 
 
