@@ -100,6 +100,9 @@ LIGHT = {"numpy", "numba", "llvmlite", "array_api_compat", "regex", "sentencex",
         ("transport.exact", LIGHT),
         ("transport.entropic", LIGHT),
         ("cost", LIGHT | {"safetensors"}),
+        ("text.encoders.sentence", LIGHT | {"safetensors"}),
+        ("text.encoders.context", LIGHT | {"safetensors"}),
+        ("text.encoders.compiled", LIGHT | {"safetensors", "tokenizers", "openvino"}),
         ("matching.aligner", LIGHT | {"safetensors"}),
         ("matching.alignment", LIGHT),
         ("matching.verification", LIGHT | {"safetensors"}),
@@ -152,6 +155,37 @@ def test_aligning_vectors_solving_and_pictures_load_neither_torch_nor_transforme
     ran = subprocess.run([sys.executable, "-c", ALIGNED], capture_output=True, text=True, check=True)
     modules = {module.split(".")[0] for module in ran.stdout.split()}
     assert "numba" in modules
+    assert not modules & {"torch", "transformers", "triton", "entmax"}
+
+
+READ_BY_MINILM = """
+import sys
+
+def refuse(event, arguments):
+    assert event not in ("socket.connect", "socket.getaddrinfo"), arguments
+
+sys.addaudithook(refuse)
+import whymatch as wm
+why = wm.Aligner().align("The cat sat down. It is cold.", "A cat was sitting. I like music.")
+assert [link.at for link in why.links] == [(0, 0)]
+assert wm.Aligner("word").align("The cat sat", "A cat was sitting").links
+print(*sys.modules)
+"""
+
+
+def test_aligning_by_the_bundled_model_needs_neither_torch_nor_transformers_nor_a_network(minilm: Path) -> None:
+    ran = subprocess.run([sys.executable, "-c", READ_BY_MINILM], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    modules = {module.split(".")[0] for module in ran.stdout.split()}
+    assert {"openvino", "tokenizers"} <= modules
+    assert not modules & {"torch", "transformers", "triton", "entmax", "huggingface_hub"}
+
+
+def test_the_command_that_aligns_loads_neither_torch_nor_transformers(minilm: Path) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "whymatch", "align", "--text", "A cat sat.", "The cat sat."]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    modules = {line.rpartition("|")[2].strip().split(".")[0] for line in ran.stderr.splitlines()}
+    assert {"openvino", "tokenizers", "numba"} <= modules
     assert not modules & {"torch", "transformers", "triton", "entmax"}
 
 

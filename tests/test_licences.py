@@ -45,6 +45,7 @@ SPELLINGS = {
     "isc license (iscl)": "ISC",
     "mit license": "MIT",
     "mozilla public license 2.0 (mpl 2.0)": "MPL-2.0",
+    "osi approved :: apache software license": "Apache-2.0",
     "psfl": "PSF-2.0",
     "python software foundation license": "PSF-2.0",
 }

@@ -145,6 +145,18 @@ def test_an_index_of_another_encoder_is_refused(index: Index) -> None:
         Index.create(folder, aligner("other"))
 
 
+def test_an_index_knows_its_backend_and_takes_vectors_of_another_precision(minilm: Path, tmp_path: Path) -> None:
+    written, other = (
+        wm.Aligner("line", wm.SentenceEncoder(minilm, backend=backend)) for backend in ("openvino float32", "torch")
+    )
+    Index.create(tmp_path, written).add({"a": "The cat sat.", "b": "It rains."})
+    bfloat16 = wm.Aligner("line", wm.SentenceEncoder(minilm, backend="openvino bfloat16"))
+    for reader in (written, other, bfloat16):
+        index = Index.open(tmp_path, reader)
+        assert index.identity.backend == "openvino float32"
+        assert index.search("A cat was sitting.")[0].id == "a"
+
+
 def test_an_index_of_a_newer_format_is_refused(index: Index, tmp_path: Path) -> None:
     about = json.loads(index.identity.to_json()) | {"format": INDEX_FORMAT + 1, "version": "9.9"}
     Store.create(tmp_path / "newer", table_schema(64, json.dumps(about).encode()))

@@ -61,7 +61,10 @@ def encode_once(
 
 
 def _key(encoder: Projected, model: str | None) -> str:
-    """A name for the encoder with these weights: those of the bundled model never change, a folder's files may."""
+    """A name for the encoder with these weights: those of the bundled model never change, a folder's files may.
+
+    Vectors of one backend are not mixed with those of another.
+    """
     files = [] if model is None else [file for file in sorted(locate(model).rglob("*")) if file.is_file()]
     states = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-    return hashlib.sha256(f"{encoder.name} {states}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{encoder.name} {encoder.backend} {states}".encode()).hexdigest()[:16]

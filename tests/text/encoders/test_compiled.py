@@ -192,6 +192,20 @@ def test_a_backend_that_cannot_be_had_is_refused(arguments: dict[str, str], mess
         SentenceEncoder(bert, **arguments)  # type: ignore[arg-type]
 
 
+def test_a_gpu_that_torch_can_use_comes_first(
+    bert: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(backends, "_load_on_torch", lambda folder, device: (folder, device))
+    monkeypatch.setattr(backends, "_GPU_DEVICES", (str(tmp_path),))
+    assert load_frozen(bert) == (bert, None)
+    assert load_frozen(bert, "cuda:1") == (bert, "cuda:1")
+    assert load_frozen(bert, "cpu").backend == f"openvino {native_precision()}"
+    monkeypatch.setattr(backends, "_GPU_DEVICES", (str(tmp_path / "missing"),))
+    assert load_frozen(bert).backend == f"openvino {native_precision()}"
+    assert not caplog.records  # nobody has to be told
+
+
 @pytest.fixture
 def changed(bert: Path, tmp_path: Path) -> Any:
     """Writes a copy of the model with settings changed."""

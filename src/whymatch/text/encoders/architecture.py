@@ -32,19 +32,33 @@ class LayerNames(NamedTuple):
 
 
 _BERT = LayerNames(
-    "encoder.layer",
-    *(f"attention.self.{part}" for part in ("query", "key", "value")),
-    *("attention.output.dense", "attention.output.LayerNorm", "intermediate.dense", "output.dense", "output.LayerNorm"),
+    layer="encoder.layer",
+    query="attention.self.query",
+    key="attention.self.key",
+    value="attention.self.value",
+    attended="attention.output.dense",
+    attended_norm="attention.output.LayerNorm",
+    inner="intermediate.dense",
+    outer="output.dense",
+    norm="output.LayerNorm",
 )
-_MPNET = LayerNames(
-    "encoder.layer",
-    *(f"attention.attn.{part}" for part in "qkvo"),
-    *("attention.LayerNorm", "intermediate.dense", "output.dense", "output.LayerNorm"),
+_MPNET = _BERT._replace(
+    query="attention.attn.q",
+    key="attention.attn.k",
+    value="attention.attn.v",
+    attended="attention.attn.o",
+    attended_norm="attention.LayerNorm",
 )
 _DISTILBERT = LayerNames(
-    "transformer.layer",
-    *(f"attention.{part}_lin" for part in ("q", "k", "v", "out")),
-    *("sa_layer_norm", "ffn.lin1", "ffn.lin2", "output_layer_norm"),
+    layer="transformer.layer",
+    query="attention.q_lin",
+    key="attention.k_lin",
+    value="attention.v_lin",
+    attended="attention.out_lin",
+    attended_norm="sa_layer_norm",
+    inner="ffn.lin1",
+    outer="ffn.lin2",
+    norm="output_layer_norm",
 )
 
 

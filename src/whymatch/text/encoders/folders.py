@@ -174,7 +174,7 @@ def read_arrays(file: Path) -> dict[str, np.ndarray]:
         if "BF16" not in kinds.values():
             return {name: _single(stored.get_tensor(name)) for name in kinds}
     arrays = {}
-    for name, values in deserialize(file.read_bytes()):
+    for name, values in deserialize(file.read_bytes()):  # type: ignore[no-untyped-call]
         if values["dtype"] == "BF16":  # the upper half of float32
             array = (np.frombuffer(values["data"], "<u2").astype(np.uint32) << 16).view(np.float32)
         else:

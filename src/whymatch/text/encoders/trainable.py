@@ -77,6 +77,12 @@ class Projected(TrainableEncoder):
         mapped = self.map(self.dropout(torch.from_numpy(np.concatenate(vectors)).to(self.map.weight)))
         return list(mapped.split([len(own) for own in vectors]))
 
+    @property
+    def backend(self) -> str | None:
+        """What computes the vectors of the frozen encoder, where it tells."""
+        backend: str | None = getattr(self.encoder, "backend", None)
+        return backend
+
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens the frozen encoder reads for each text."""
         return token_counts(self.encoder, texts)

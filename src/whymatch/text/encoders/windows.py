@@ -98,7 +98,8 @@ class WindowNetwork(ABC):
         unknown = self.unknown_token
         encoded = self.plain_tokenizer.encode_batch_fast([*pieces], add_special_tokens=False)
         return [
-            0 < len(ids) >= 2 * ids.count(unknown) and not (only_latin and _mostly_other_script(piece))
+            0 < len(ids) >= 2 * (ids.count(unknown) if unknown is not None else 0)
+            and not (only_latin and _mostly_other_script(piece))
             for ids, piece in zip((tokens.ids for tokens in encoded), pieces, strict=True)
         ]
 
