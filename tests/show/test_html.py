@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import whymatch as wm
 from tests.show.evidence import LEFT, aligner, matching, unrelated
-from whymatch.show.html import page, views
+from whymatch.show.html import marked_pieces, meanings, page, views
 from whymatch.show.words import SHIPPED_BACKGROUND, number
 from whymatch.text.spans import is_blank
 
@@ -54,7 +54,7 @@ CONSTRAINTS: list[wm.Constraint] = [
     wm.Exactly(1),
     wm.Balanced(),
 ]
-VOID = {"meta", "input"}
+VOID = {"meta", "input", "br"}
 LOADING = {"src", "srcset", "href", "xlink:href", "action", "formaction", "data", "poster", "background", "style"}
 
 texts = st.one_of(st.text(max_size=12), st.lists(st.sampled_from(MARKUP), max_size=4).map("".join))
@@ -386,3 +386,44 @@ def test_markup_in_texts_with_evidence_is_text_on_the_page(found: list[str]) -> 
     shown, expected = (parsed(page(values)) for values in (picture, harmless(picture)))
     assert [(one.tag, one.attributes) for one in shown] == [(one.tag, one.attributes) for one in expected]
     assert [note.text for note in shown.all("p", "note")] == found
+
+
+def contradicting(pieces: list[str]) -> dict[str, Any]:
+    """An alignment of texts with themselves, whose first link contradicts itself in all of its words."""
+    picture = aligner().align(pieces, pieces).picture(zoom=False)
+    relation = {"name": "related", "probabilities": {}}
+    conflict = {"kind": "number", "left": [picture["links"][0]["left"]], "right": []}
+    first = picture["links"][0] | {"relation": relation, "conflicts": [conflict]}
+    return picture | {"links": [first, *picture["links"][1:]]}
+
+
+def test_a_link_with_words_in_conflict_contradicts_on_the_page() -> None:
+    picture = contradicting(LEFT)
+    shown = parsed(page(picture))
+    words = picture["links"][0]["texts"][0]
+    assert [mark.text for mark in shown.all("mark", "conflict")] == [words]
+    (cell,) = [cell for cell in shown.all("td", "meaning") if cell.text]
+    assert cell.text == f"≠ contradicts{words} – nothing (number)"
+    assert meanings(picture)["{}-{}".format(*picture["links"][0]["at"])]["relation"] == "contradicts"
+
+
+def test_a_page_without_relations_shows_no_legend_of_them() -> None:
+    shown = parsed(page(matching().picture(zoom=False)))
+    assert not shown.all("td", "meaning")
+    assert not shown.all("span", "relation")
+
+
+@given(st.sampled_from(MARKUP).filter(lambda text: not is_blank(text)))
+def test_markup_in_words_in_conflict_is_text_on_the_page(found: str) -> None:
+    picture = contradicting([f"{found} The river rises quickly."])
+    shown, expected = (parsed(page(values)) for values in (picture, harmless(picture)))
+    assert [(one.tag, one.attributes) for one in shown] == [(one.tag, one.attributes) for one in expected]
+
+
+@given(st.text(min_size=1, max_size=30), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=4))
+def test_the_pieces_of_a_span_are_the_span_and_marked_where_a_mark_is(text: str, edges: list[tuple[int, int]]) -> None:
+    marks = [sorted(min(edge, len(text)) for edge in pair) for pair in edges]
+    cut = marked_pieces(text, 0, len(text), marks)
+    assert "".join(piece["text"] for piece in cut) == text
+    marked = [any(start <= place < end for start, end in marks) for place in range(len(text))]
+    assert [piece["conflict"] for piece in cut for _ in piece["text"]] == marked

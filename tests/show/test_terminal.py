@@ -210,3 +210,15 @@ def test_notes_are_said() -> None:
     text = links_as_text(values)
     assert row(text, "Note: 1 ") == "Note: 1 span could not be read."
     assert "\x1b" not in text
+
+
+def test_meanings_and_words_in_conflict_are_printed() -> None:
+    picture = matching().to_dict()
+    first, second = picture["links"][0], picture["links"][1]
+    first["relation"] = {"name": "implies", "probabilities": {}}
+    second["conflicts"] = [{"kind": "number", "left": [second["left"]], "right": []}]
+    printed = links_as_text(picture)
+    assert "→ implies" in printed
+    assert "≠ contradicts" in printed
+    assert f"≠ in link 2: {second['texts'][0]} – nothing (number)" in printed
+    assert "meaning" not in links_as_text(matching().to_dict())

@@ -169,7 +169,7 @@ def columns(picture: Mapping[str, Any]) -> list[dict[str, Any]]:
         parts, end = [], 0
         for place, (start, stop) in enumerate(spans):
             parts.append({"between": text[end:start]})
-            pieces = _cut(text, start, stop, marks)
+            pieces = marked_pieces(text, start, stop, marks)
             own = {"number": place, "text": text[start:stop], "pieces": pieces, "badges": badges.get(place, [])}
             parts.append(own)
             end = stop
@@ -178,10 +178,10 @@ def columns(picture: Mapping[str, Any]) -> list[dict[str, Any]]:
     return sides
 
 
-def _cut(text: str, start: int, stop: int, marks: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
+def marked_pieces(text: str, start: int, stop: int, marks: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
     """The characters of a span in pieces that are marked or not.
 
-    >>> [(piece["text"], piece["conflict"]) for piece in _cut("Take 50 mg.", 0, 11, [[5, 10]])]
+    >>> [(piece["text"], piece["conflict"]) for piece in marked_pieces("Take 50 mg.", 0, 11, [[5, 10]])]
     [('Take ', False), ('50 mg', True), ('.', False)]
     """
     edges = {start, stop, *(edge for mark in marks for edge in mark if start < edge < stop)}
