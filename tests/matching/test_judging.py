@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import whymatch as wm
 from tests.cost.drawing import Drawn
 from whymatch.cost import Background, Cosine, Cost, Evidence, Neighbours
+from whymatch.files import cache_folder
 from whymatch.matching.judging import MIN_BATCH_SPANS, MIN_BATCH_TEXTS
 from whymatch.matching.shipped import (
     FOLDER,
     NAME,
-    cache_folder,
     shipped_background,
     shipped_calibration,
     shipped_chance,

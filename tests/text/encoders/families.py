@@ -28,7 +28,7 @@ from tests.conftest import SPOKEN
 
 WORDS = [*SPOKEN, "unbelievable", *".,!?'0123"]
 LETTERS = [chr(letter) for letter in range(ord("a"), ord("z") + 1)]
-SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
+SIZES: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
 
 
 @cache
