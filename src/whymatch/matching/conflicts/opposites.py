@@ -15,7 +15,8 @@ _NEGATORS = frozenset(
 _IDIOMS = re.compile(
     r"""\bnot\ (?:only|just|merely|simply|solely|least|to\ mention)\b|\bthan\ not\b
     |\bno\ (?:doubt|matter|sooner|wonder)\b|\b(?:whether|or|if)\ not\b|\bnothing\ but\b|\bno\.?\s*\d
-    |\bwithout\ (?:a\ )?doubt\b|^\W*no\s*(?:,|(?:you|i|we|it|he|she|they|this|that)\b)|\bno\ one\ (?:but|except)\b|\b(?:can|could)(?:\ ?not|\ ?n['’]t)\ help\ (?:but|\w+ing)\b
+    |\bwithout\ (?:a\ )?doubt\b|^\W*no\s*(?:,|(?:you|i|we|it|he|she|they|this|that)\b)
+    |\bno\ one\ (?:but|except)\b|\b(?:can|could)(?:\ ?not|\ ?n['’]t)\ help\ (?:but|\w+ing)\b
     |,\ (?:is|are|was|were|do|does|did|has|have|ca|wo|would|could)\ ?n['’]t\b[^.]{1,6}\?
     |^\W*(?:is|are|was|were|do|does|did|has|have|ca|wo|would|could|should)\ ?n['’]t\b(?=.*\?\W*$)
     |(?<!why\ )(?<!how\ )\b(?:can|do|did|does|is|are|will|would|could|should)(?:\ ?n['’]t|\ ?not)
@@ -37,6 +38,9 @@ _IMPLICIT = frozenset(
 _IMPLICIT_FORM = re.compile(r"(?:un|dis|im|non|ir)[a-z]{4,}|[a-z]{3,}less(?:ly|ness)?")
 _MIN_SHARED_NEGATION = 0.85  # of the words with meaning: below, two texts may speak of different things
 _MIN_SHARED_ANTONYM = 0.85
+_AUXILIARIES = frozenset(
+    str.split("is are was were be am do does did has have had can could will would shall should may must")
+)
 _CLAUSE_ENDS = frozenset(str.split(", ; : . ! ? and but or because that which who"))
 
 
@@ -104,7 +108,11 @@ def _denies(pair: Correspondence, side: int, cue: int) -> bool:
     """Whether the word that a negator denies, the next one with meaning, has a counterpart in the other text."""
     own, other = (pair.left, pair.right) if side == 0 else (pair.right, pair.left)
     after = [number for number in range(cue + 1, min(cue + 6, len(own))) if own[number].carries_meaning][:2]
-    if not after or any(own[number].lemmas & pair.lemmas[1 - side] for number in after):
+    if not after:  # "he did not" denies, ", not more" does not
+        return (
+            own[cue].lower.endswith("n't") or own[cue].lower == "cannot" or own[max(0, cue - 1)].lower in _AUXILIARIES
+        )
+    if any(own[number].lemmas & pair.lemmas[1 - side] for number in after):
         return True
     partners = [(i, j) if side == 0 else (j, i) for i, j in pair.links]
     aligned = [(own[i], other[j]) for i, j in partners if i in after]
