@@ -26,9 +26,9 @@ from typing import TypeAlias
 
 import whymatch as wm
 from benchmarks.word_alignment import edinburgh, mtref
-from whymatch.matching.aligner import default_aligner
 from whymatch.matching.conflicts import Conflict, Kind, conflicts
 from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
+from whymatch.matching.defaults import word_aligner
 from whymatch.show.terminal import table
 from whymatch.text.antonyms import FILE as ANTONYMS
 from whymatch.text.dates import MONTHS, WEEKDAYS
@@ -237,7 +237,7 @@ def edits(texts: dict[str, list[str]], split: str, per_source: int) -> dict[str,
 
 def found(pairs: Sequence[Pair]) -> list[tuple[Conflict, ...]]:
     """The conflicts of each pair, by the default word aligner's links."""
-    alignments = default_aligner("word").align_many(pairs, links_only=True)
+    alignments = word_aligner().align_many(pairs, links_only=True)
     return [
         conflicts(*pair, [(link.left, link.right) for link in why.links])
         for pair, why in zip(pairs, alignments, strict=True)

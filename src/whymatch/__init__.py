@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from whymatch import cost, learning, transport
     from whymatch.cost import Background, Cost
     from whymatch.matching.aligner import Aligner
-    from whymatch.matching.alignment import Alignment, Link
+    from whymatch.matching.alignment import Alignment
     from whymatch.matching.classifier import Classifier
+    from whymatch.matching.parts import Link
     from whymatch.matching.ranker import Ranker
     from whymatch.search.index import Index
     from whymatch.text.document import Document
@@ -38,7 +39,7 @@ _HOMES = {
     "Each": "transport.constraints",
     "Exactly": "transport.constraints",
     "Index": "search.index",
-    "Link": "matching.alignment",
+    "Link": "matching.parts",
     "OneTo": "transport.constraints",
     "Precomputed": "text.encoders.precomputed",
     "Ranker": "matching.ranker",

@@ -11,7 +11,8 @@ import pytest
 
 from tests.cli.running import DUPLICATE, LONG, QUESTION, SHORT, Align, aligned, refused, written
 from whymatch.cost import COSTS, Background
-from whymatch.matching.aligner import Aligner, default_aligner
+from whymatch.matching.aligner import Aligner
+from whymatch.matching.defaults import default_aligner
 from whymatch.text.encoders import models
 from whymatch.text.spans import SPLITTERS
 from whymatch.transport.constraints import Balanced, Constraint, Exactly, OneTo, UpTo

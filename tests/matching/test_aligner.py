@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import whymatch as wm
 from whymatch.cost import Base, Calibrated, Cosine, Cost, Dot, Evidence, Order, WholeText
-from whymatch.matching.aligner import THRESHOLDS, word_aligner
+from whymatch.matching.aligner import THRESHOLDS
+from whymatch.matching.defaults import word_aligner
 from whymatch.text.document import joined
 
 NAMES = [f"piece {number}" for number in range(40)]

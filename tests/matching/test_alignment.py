@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import whymatch as wm
-from whymatch.matching.alignment import MAX_WORD_PAIRS, Certificate
+from whymatch.matching.alignment import MAX_WORD_PAIRS
+from whymatch.matching.parts import Certificate
 from whymatch.text.spans import token_ranges
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "dog", "ran", "off", "home"]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whymatch.matching.aligner import default_aligner
 from whymatch.matching.conflicts import Conflict, conflicts
+from whymatch.matching.defaults import word_aligner
 from whymatch.text.antonyms import FILE, are_antonyms
 from whymatch.text.spans import Span, words
 
@@ -190,7 +190,7 @@ def test_what_says_the_same_in_other_words_is_not(left: str, right: str) -> None
 def test_the_default_word_aligner_leads_to_the_same_conflicts() -> None:
     passive = "Alice was beaten by Bob.", "Alice beat Bob."  # the same order of names, but other roles
     pairs = [(left, right) for _, left, right, _ in CONFLICTS] + AGREEMENTS + [passive]
-    alignments = default_aligner("word").align_many(pairs, links_only=True)
+    alignments = word_aligner().align_many(pairs, links_only=True)
     by_model = [
         conflicts(*pair, [(link.left, link.right) for link in why.links])
         for pair, why in zip(pairs, alignments, strict=True)

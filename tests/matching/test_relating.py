@@ -14,8 +14,8 @@ from whymatch.matching.relating import NOT_ENGLISH, looks_english
 from whymatch.matching.relations import RELATIONS
 
 LEFT = (
-    "Good morning to all of you. Take 5 mg of it twice a day. Mary sold the house to Peter. The shop is open on Sundays. "
-    "The contract runs for 24 months."
+    "Good morning to all of you. Take 5 mg of it twice a day. Mary sold the house to Peter. "
+    "The shop is open on Sundays. The contract runs for 24 months."
 )
 RIGHT = (
     "The shop is not open on Sundays. Peter sold the house to Mary. Take 50 mg of it twice a day. "

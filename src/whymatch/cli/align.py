@@ -154,7 +154,8 @@ def build_aligner(settings: argparse.Namespace, *, below: float | None = None) -
         raise ValueError("--layer goes with --spans word: other spans are encoded by the whole model.")
     if settings.background is not None and not settings.background.exists():
         raise ValueError(f"There is no {settings.background}. Give a file or a folder of texts, or an index.")
-    from whymatch.matching.aligner import Aligner, encoder_for
+    from whymatch.matching.aligner import Aligner
+    from whymatch.text.encoders.naming import encoder_for
 
     encoder = encoder_for(settings.spans, settings.encoder, layer=settings.layer, download=settings.download)
     aligner = Aligner(settings.spans, encoder, cost, below=below, limit=settings.limit)

@@ -33,7 +33,7 @@ def run(settings: argparse.Namespace) -> int:
 
     from whymatch.evaluation.calibration import BINS, FOLDS, brier_score, calibration_error, held_out_probabilities
     from whymatch.evaluation.intervals import bootstrap
-    from whymatch.matching.alignment import Judgement
+    from whymatch.matching.parts import Judgement
     from whymatch.matching.significance import Calibration
 
     check_limits(settings)

@@ -14,7 +14,7 @@ from whymatch.show.words import number, plain
 from whymatch.transport.constraints import EXAMPLES
 
 if TYPE_CHECKING:
-    from whymatch.matching.alignment import Link
+    from whymatch.matching.parts import Link
     from whymatch.search.duplicates import DuplicateGroup
     from whymatch.search.results import Explanation, Hit, SearchResults
 

@@ -2,9 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from math import inf
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,9 +10,10 @@ import numpy as np
 from whymatch.batching import Size, size_sorted
 from whymatch.cost import Background, Calibrated, Cosine, Cost, Evidence, Order, named_cost
 from whymatch.interruption import interruption_point
-from whymatch.matching.alignment import Alignment, Certificate, Judgement, Link, Step
+from whymatch.matching.alignment import Alignment
 from whymatch.matching.comparing import compare
 from whymatch.matching.judging import HasBackground, Judge, judgements
+from whymatch.matching.parts import Certificate, Judgement, Step, make_link
 from whymatch.matching.relations import RelationReader
 from whymatch.matching.significance import Calibration, Scale
 from whymatch.matching.solving import (
@@ -29,6 +28,7 @@ from whymatch.matching.solving import (
 from whymatch.text.document import LIMIT, Document, document
 from whymatch.text.encoders import Encoder, Pair, Vectors, all_or_raise, check_vectors, encode_pairs, reads_pairs
 from whymatch.text.encoders.models import MINILM
+from whymatch.text.encoders.naming import encoder_for
 from whymatch.text.encoders.precomputed import Precomputed
 from whymatch.text.spans import Splitter, splitter, words
 from whymatch.transport.constraints import Constraint, UpTo, check_constraint
@@ -182,6 +182,7 @@ class Aligner:
         """The alignments with what their links mean, where this aligner reads relations, or else as they are."""
         if self.relation_reader is None:
             return [*alignments]
+        from whymatch.matching.defaults import word_aligner
         from whymatch.matching.relating import related
 
         return related(alignments, self.relation_reader, word_aligner())
@@ -382,70 +383,3 @@ class Aligner:
 def _put(outcomes: Sequence[Any], changed: Mapping[int, Any]) -> list[Any]:
     """The outcomes with those of some numbers changed."""
     return [changed.get(number, outcome) for number, outcome in enumerate(outcomes)]
-
-
-def make_link(
-    left: Document,
-    right: Document,
-    i: int,
-    j: int,
-    cost: float,
-    mass: float,
-    zero: float,
-    unit: float = 1.0,
-    evidence: bool = False,
-) -> Link:
-    """The link of span i of the left text with span j of the right.
-
-    `unit` is the mass that counts as one, and `evidence` says that costs are minus bits.
-    """
-    a, b = left.spans[i], right.spans[j]
-    texts = left.text[a.start : a.end], right.text[b.start : b.end]
-    return Link(a, b, (i, j), texts, cost, mass, mass / unit * (zero - cost), -cost if evidence else None)
-
-
-def encoder_for(
-    spans: str | Splitter, model: str | None = None, *, layer: int | None = None, download: bool = False
-) -> Encoder:
-    """Words in context, other spans alone; by MiniLM unless another model, or a file of word vectors, is named."""
-    if model is not None and (Path(model).is_file() or (Path(model) / "vocab").is_dir()):
-        from whymatch.text.encoders.recurrent import RecurrentEncoder
-        from whymatch.text.vectors import read_vectors
-
-        return RecurrentEncoder(read_vectors(model), layers=0)
-    try:
-        if spans in ("word", words):
-            from whymatch.text.encoders.context import WordEncoder
-
-            return WordEncoder(model or MINILM, layer=layer, download=download)
-        from whymatch.text.encoders.sentence import SentenceEncoder
-
-        return SentenceEncoder(model or MINILM, download=download)
-    except ModuleNotFoundError as error:
-        if "pip install" in str(error):
-            raise
-        advice = "pip install 'whymatch[bundled]'"
-        raise ModuleNotFoundError(f"This encoder needs {error.name}: {advice}.", name=error.name) from None
-
-
-@cache
-def default_aligner(spans: str, cost: str = "evidence") -> Aligner:
-    """`Aligner(spans, cost=cost)`, made once."""
-    return Aligner(spans, cost=cost)
-
-
-def word_aligner() -> Aligner:
-    """What aligns the words inside a link."""
-    return default_aligner("word", "calibrated")
-
-
-def default_maker(encoder: str, cost: str) -> Aligner | None:
-    """The default aligner with an encoder and a cost of these names, if there is one."""
-    words = f"{MINILM}, layer 3"
-    defaults = {
-        (MINILM, EVIDENCE.name): ("sentence", "evidence"),
-        (words, EVIDENCE.name): ("word", "evidence"),
-        (words, WORD_COST.name): ("word", "calibrated"),
-    }
-    parts = defaults.get((encoder, cost))
-    return None if parts is None else default_aligner(*parts)

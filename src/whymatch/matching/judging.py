@@ -11,8 +11,8 @@ from whymatch.batching import Size, size_sorted
 from whymatch.cost import Background, Cost
 from whymatch.cost.background import MIN_TEXTS, SplitsAndEncodes, sample
 from whymatch.interruption import interruption_point
-from whymatch.matching.alignment import Judgement
 from whymatch.matching.comparing import compare
+from whymatch.matching.parts import Judgement
 from whymatch.matching.shipped import cache_chance, shipped_background, shipped_calibration, shipped_chance
 from whymatch.matching.significance import (
     Calibration,

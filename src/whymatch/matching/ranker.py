@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from whymatch.matching.aligner import Aligner, Text, make_link
-from whymatch.matching.alignment import Link
 from whymatch.matching.matcher import Matcher
+from whymatch.matching.parts import Link
 from whymatch.matching.rules import Rule, Transport
 from whymatch.transport.constraints import Constraint
 

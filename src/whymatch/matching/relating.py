@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from whymatch.matching.alignment import Alignment, Link
+from whymatch.matching.alignment import Alignment
 from whymatch.matching.conflicts import Conflict, conflicts
 from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
+from whymatch.matching.parts import Link
 from whymatch.matching.relations import Relation, RelationReader
 from whymatch.text.spans import words
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from whymatch.interruption import interruption_point
-from whymatch.matching.alignment import Step
+from whymatch.matching.parts import Step
 from whymatch.text.encoders import Pair, Vectors
 from whymatch.transport.batch import pad
 from whymatch.transport.constraints import Constraint, UpTo

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
-from whymatch.matching.alignment import Alignment, Link
+from whymatch.matching.alignment import Alignment
+from whymatch.matching.parts import Link
 from whymatch.show.words import how_sure, in_words, number, percent
 from whymatch.text.spans import Span
 

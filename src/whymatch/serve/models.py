@@ -7,11 +7,12 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whymatch.matching.aligner import Aligner, encoder_for
+from whymatch.matching.aligner import Aligner
 from whymatch.matching.shipped import shipped_background
 from whymatch.serve.problems import Problem
 from whymatch.text.document import Document, document
 from whymatch.text.encoders import tokens_read
+from whymatch.text.encoders.naming import encoder_for
 from whymatch.transport.constraints import Balanced, Constraint, Exactly
 
 if TYPE_CHECKING:
