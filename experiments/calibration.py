@@ -44,7 +44,7 @@ def main() -> None:
     settings = parser.parse_args()
     if settings.data is None or not Path(settings.data).is_dir():
         sys.exit(f"No data: name their folder with --data or WHYMATCH_DATA (got {settings.data}).")
-    aligner = wm.Aligner()
+    aligner = wm.Aligner(encode=wm.SentenceEncoder(backend="openvino float32"))  # the same on every processor
     background = write_vectors(aligner)
     chance = aligner.judge._chance(background)
     write_measured({"digest": background.digest, "cost": aligner.cost.to_list(), "chance": chance.to_dict()})

@@ -76,11 +76,10 @@ def slow_bits(x: np.ndarray, others: np.ndarray, typical: tuple[float, float]) -
     (own,) = distances(x, x[None])
     if threshold < typical[0]:
         room = min(1.0, max(0.0, (threshold - own) / max(typical[0] - own, 1e-9)))
-        threshold += 0.75 * (typical[0] - threshold) * room
+        threshold += (typical[0] - threshold) / 2 * room
     else:
-        threshold -= 0.75 * (threshold - typical[0])
-    usual = max(typical[1], 1e-5 * max(typical[0], abs(1 - typical[0])))
-    excess = (max(excess, usual / 2) * usual) ** 0.5
+        threshold -= (threshold - typical[0]) / 2
+    excess = max(excess, max(typical[1], 1e-5 * max(typical[0], abs(1 - typical[0]))) / 2)
     return lambda cost: log2(len(others) / rank) + (threshold - cost) / (excess * log(2))
 
 

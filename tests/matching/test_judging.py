@@ -154,8 +154,9 @@ def test_spans_that_cannot_be_read_have_no_link_and_a_note(illiterate: wm.Aligne
     why = illiterate.align(left, right)
     assert why.to_pharaoh() == "0-1"
     assert why.notes == (
-        "2 spans of the left text cannot be read by illiterate, and have no evidence.",
-        "3 spans of the right text cannot be read by illiterate, and have no evidence.",
+        "1 span of the left text cannot be read by illiterate, and has no evidence.",
+        "1 span of the left text has no letter or digit, and no evidence.",
+        "2 spans of the right text cannot be read by illiterate, and have no evidence.",
     )
     assert why.judgement is not None
     assert [slope == 0 for _, slope in why.judgement.tails[0]] == [False, True, True]

@@ -34,7 +34,7 @@ TAIL_SHARE = 0.0125
 """The share of the background's spans that are the tail of a span: its nearest."""
 _MIN_TAIL = 10
 _SKIPPED = 2  # nearest spans that are left out of the tail: the span itself, and a copy of it
-_SHRINKAGE = 0.75  # how far the threshold of a span's tail is moved towards the typical one
+_SHRINKAGE = 0.5  # how far the threshold of a span's tail is moved towards the typical one
 _SPANS_PER_PRODUCT = 512
 _ROWS_PER_BLOCK = 16  # products of whole blocks give a row the same bits, whatever stands beside it
 _ROUNDING = 1e-6  # of costs in single precision, as a share of their size
@@ -157,8 +157,7 @@ class Background:
         gap = table.threshold - threshold
         room = np.clip((threshold - own) / np.maximum(table.threshold - own, 1e-9), 0, 1)
         threshold = threshold + _SHRINKAGE * np.where(gap > 0, gap * room, gap)
-        scale = np.sqrt(np.maximum(scale, table.scale / 2) * table.scale)
-        slope = 1 / (scale * log(2))
+        slope = 1 / (np.maximum(scale, table.scale / 2) * log(2))
         intercept = np.log2(len(self.vectors) / rank) + threshold * slope
         both = np.stack([intercept, slope], axis=1)
         return np.split(both, np.cumsum([len(rows) for rows in vectors])[:-1])
