@@ -89,7 +89,7 @@ def test_texts_that_do_not_match_are_not_said_to(visit: Visit) -> None:
     page.get_by_label("of each text’s").select_option("words")
     page.get_by_role("button", name="Align").click()
     page.locator("#texts.stacked").wait_for()
-    assert page.locator("#result-title").inner_text() == "Links between the texts"
+    assert page.locator("#result-title").inner_text().startswith("No sign of a match")
 
 
 def test_every_example_shows_links_after_one_click(visit: Visit) -> None:

@@ -178,13 +178,14 @@ def test_documents_are_ranked_by_their_p_values_and_equal_texts_come_first(
     assert equal[0]["probability"] == 1
 
 
-def test_words_are_ranked_by_their_scores(client: TestClient) -> None:
+def test_words_are_ranked_by_their_p_values(client: TestClient) -> None:
     documents = ["The driver is old.", "I reinstalled the driver.", "Wine."]
     asked = {"query": "I reinstalled the driver today.", "documents": documents, "spans": "word"}
     found = answered(client.post("/rank", json=asked))["results"]
-    whys = wm.Aligner("word").align_many([(asked["query"], text) for text in documents], wm.Exactly(2), clip=True)
-    assert [row["corpus_id"] for row in found] == sorted(range(3), key=lambda number: -whys[number].score)
-    assert all("probability" not in row for row in found)
+    whys = wm.Aligner("word").align_many([(asked["query"], text) for text in documents])
+    assert [row["corpus_id"] for row in found] == sorted(range(3), key=lambda number: whys[number].p_value or 0.0)
+    for row in found:
+        assert row["probability"] == pytest.approx(whys[row["corpus_id"]].probability, abs=0.01)
 
 
 def test_a_search_finds_what_the_index_finds(client: TestClient, index: Path) -> None:

@@ -9,7 +9,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import openvino as ov
 from tokenizers import Tokenizer
 
 from whymatch.batching import Size, padded, pieces
@@ -23,6 +22,7 @@ from whymatch.text.encoders.folders import (
     read_weights,
 )
 from whymatch.text.encoders.graph import build_graph
+from whymatch.text.encoders.runtime import ov
 from whymatch.text.encoders.tokenizing import ReadTokenizer, read_tokenizer
 from whymatch.text.encoders.windows import WindowNetwork
 

@@ -14,10 +14,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import openvino as ov
-from openvino import opset13 as op
 
 from whymatch.text.encoders.architecture import ACTIVATIONS, RELATIVE, Architecture
+from whymatch.text.encoders.runtime import op, ov
 
 Node = Any
 """An output of an operation."""
