@@ -39,8 +39,10 @@ _FAILS = [
 ]
 
 
-def card(weights: Path, temperature: float, contradicts_from: float, results: Mapping[str, Any]) -> dict[str, Any]:
-    """The card of weights in a file, with what calibrates them and what was measured."""
+def card(
+    weights: Path, trained_by: str, temperature: float, contradicts_from: float, results: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The card of weights in a file, with how they were trained, what calibrates them and what was measured."""
     return {
         "name": "whymatch relations",
         "reads": f"two spans together, in both orders, up to {MAX_TOKENS} tokens",
@@ -49,7 +51,7 @@ def card(weights: Path, temperature: float, contradicts_from: float, results: Ma
         "licence": "CC BY-SA 4.0",
         "share_alike": "The weights are shared under CC BY-SA 4.0, as SNLI is; whymatch's code stays under MIT.",
         "trained_on": _TRAINED_ON,
-        "trained_by": "python -m experiments.relations",
+        "trained_by": trained_by,
         "not_trained_on": "iSTS, MTRef, arXivEdits, WiCE, StackExchange: these only evaluate",
         "temperature": temperature,
         "contradicts_from": contradicts_from,
