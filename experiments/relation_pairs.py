@@ -147,7 +147,7 @@ _CONTRADICTING_WEIGHTS = {
     "date": 3,
     "name": 5,
     "negation": 6,
-    "antonym": 6,
+    "antonym": 10,
     "role swap": 9,
     "quantifier": 2,
     "modality": 2,

@@ -20,7 +20,7 @@ PAIRS = [
     ("A man is sleeping on a bench in the park.", "A man is sleeping."),
     ("A man is sleeping.", "A man is sleeping on a bench in the park."),
     ("The door is open.", "The door is open ."),
-    ("The cat chased the dog.", "I bought bread and milk."),
+    ("The printer does not print in colour.", "I have replaced the black cartridge."),
     ("word " * 400, "The door is open."),
 ]
 logits = arrays(np.float64, (4, 3), elements=st.floats(-30, 30))
@@ -108,6 +108,13 @@ def test_plain_pairs_have_the_relation_that_people_see(reader: RelationReader) -
         assert relation.probability == relation.probabilities[relation.name]
 
 
+@pytest.mark.parametrize("right", ["The door is open.", "the door is OPEN .", "The  door is open"])
+def test_blanks_case_and_a_full_stop_change_nothing(reader: RelationReader, right: str) -> None:
+    (relation,) = reader.relations([("The door is open.", right)])
+    assert relation.name == "same"
+    assert relation.probability > 0.99
+
+
 def test_empty_spans_are_read(reader: RelationReader) -> None:
     assert np.isfinite(reader.probabilities([("", "The door is open."), ("", "")])).all()
 
@@ -130,8 +137,9 @@ def test_a_merged_network_reads_as_the_trained_one_does(tmp_path: Path) -> None:
         for weight in model.trained().values():
             weight.add_(torch.randn_like(weight) * 0.02)
     model.write(tmp_path / "weights.safetensors")
-    merged = read_entailment(tmp_path / "weights.safetensors", "cpu").logits(PAIRS)
-    for pair, expected in zip(PAIRS, merged, strict=True):
+    pairs = [*PAIRS[:3], *PAIRS[4:]]  # the fourth has the same tokens on both sides, and is not read
+    merged = read_entailment(tmp_path / "weights.safetensors", "cpu").logits(pairs)
+    for pair, expected in zip(pairs, merged, strict=True):
         (window,), (types,) = pair_windows(model.network, [pair])
         assert len(window) <= MAX_TOKENS
         ids, own_types = torch.tensor([window]), torch.tensor([types])
