@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from whymatch.files import file_digest
-from whymatch.matching.entailment import BASE, MAX_TOKENS
+from whymatch.matching.entailing import MAX_TOKENS
+from whymatch.matching.entailment import BASE
 
 _TRAINED_ON = [
     {

@@ -33,7 +33,7 @@ from experiments.edits.wordnet import WordNet
 from experiments.relation_card import card
 from experiments.relation_pairs import Label, edinburgh, mtref_dev, own_texts, paws, snli_dev, snli_test
 from whymatch.files import write_whole
-from whymatch.matching.entailment import Entailment, read_entailment
+from whymatch.matching.entailing import Entailment
 from whymatch.matching.relations import RELATIONS, chosen, combined
 
 _PER_KIND = 50  # edits of a kind for each source
@@ -272,7 +272,7 @@ def main() -> None:
     settings.out.mkdir(parents=True, exist_ok=True)
     weights = settings.out / "weights.safetensors"
     save_file({name: weight.half() for name, weight in load_file(settings.weights).items()}, weights)
-    network = read_entailment(weights)
+    network = Entailment(weights)
     model = calibrated(network, settings.data, Lexicon("train", wordnet))
     print(f"temperature {model.temperature:.3f}, contradicts from {model.contradicts_from:.3f}", flush=True)
     results = measured(model, settings.data, Lexicon("test", wordnet))

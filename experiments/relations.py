@@ -24,7 +24,8 @@ from experiments.edits.lexicon import Lexicon
 from experiments.edits.wordnet import WordNet
 from experiments.relation_pairs import Example, training_examples
 from whymatch.files import whole_file
-from whymatch.matching.entailment import EntailmentNetwork, pair_windows, training_batches
+from whymatch.matching.entailing import pair_windows
+from whymatch.matching.entailment import EntailmentNetwork, training_batches
 from whymatch.text.encoders.adapter import Adapter
 
 _WARM_UP = 100  # steps

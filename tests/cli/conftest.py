@@ -27,7 +27,7 @@ def align(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture(scope="module")
 def library() -> Aligner:
-    return Aligner()
+    return Aligner(relations=True)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -244,8 +244,14 @@ def test_a_damaged_model_is_refused(align: Align, tmp_path: Path, files: dict[st
         ("3", "own.json is no calibration"),
         ("{}", "has slope, offset and fitted_on"),
         ('{"slope": "x", "offset": 0, "fitted_on": ""}', "has slope, offset and fitted_on"),
-        ('{"slope": -1, "offset": 0, "fitted_on": ""}', "a slope above 0 and a finite offset, got -1 and 0"),
-        ('{"slope": 1, "offset": NaN, "fitted_on": ""}', "a slope above 0 and a finite offset, got 1 and nan"),
+        (
+            '{"slope": -1, "offset": 0, "fitted_on": ""}',
+            "a finite offset and a finite by_size, got -1, 0 and 0",
+        ),
+        (
+            '{"slope": 1, "offset": NaN, "fitted_on": ""}',
+            "a finite offset and a finite by_size, got 1, nan and 0",
+        ),
     ],
 )
 def test_what_is_no_calibration_is_refused(align: Align, tmp_path: Path, content: str, message: str) -> None:

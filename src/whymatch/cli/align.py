@@ -134,9 +134,9 @@ def _build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
 
 def _relation_reader() -> "RelationReader | None":
     """What reads the relations of links; None, and a line that says why, where its model is not there."""
-    from whymatch.matching.relations import RelationReader
+    from whymatch.matching.relations import shipped_reader
 
-    reader = RelationReader()
+    reader = shipped_reader()
     if (reason := reader.missing) is not None:
         complain(f"Relations are not read: {reason}")
         return None

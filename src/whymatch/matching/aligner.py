@@ -14,7 +14,7 @@ from whymatch.matching.alignment import Alignment
 from whymatch.matching.comparing import compare
 from whymatch.matching.judging import HasBackground, Judge, judgements
 from whymatch.matching.parts import Certificate, Judgement, Step, make_link
-from whymatch.matching.relations import RelationReader
+from whymatch.matching.relations import shipped_reader
 from whymatch.matching.significance import Calibration, Scale
 from whymatch.matching.solving import (
     NO_PROOF,
@@ -89,7 +89,7 @@ class Aligner:
         self.below = known if below is None else below
         self.judge = Judge(self.cost, self.encoder, self, background)
         self.limit = limit
-        self.relation_reader = RelationReader() if relations else None
+        self.relation_reader = shipped_reader() if relations else None
 
     def __repr__(self) -> str:
         name = getattr(self.splitter, "__name__", repr(self.splitter))

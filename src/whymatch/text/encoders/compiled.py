@@ -81,22 +81,42 @@ class CompiledNetwork(WindowNetwork):
             if number not in self._requests:
                 self._requests[number] = _compiled(self, number).create_infer_request()
 
+    def weights(self) -> dict[str, np.ndarray]:
+        """The weights in its folder, by the names of its architecture.
+
+        Raises:
+            ValueError: if they cannot be read, or have changed since the network was loaded.
+        """
+        stored = read_weights(self.folder)
+        if file_stamps(self.folder) != self.stamps:
+            raise ValueError("its files have changed since it was loaded. Make a new encoder.")
+        names = self.architecture.stored_names({name: values.shape for name, values in stored.items()})
+        return {name: stored[own] for name, own in names.items()}
+
     def batches(
         self, windows: Sequence[list[int]], layer: int | None = None
     ) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
         self.prepare(layer)
+        for batch, length in self.grouped(windows):
+            counts = np.array([len(windows[number]) for number in batch])
+            inputs = self.inputs([windows[number] for number in batch], length)
+            with self._lock:  # a request serves one thread at a time, and uses all cores
+                request = self._requests[self.layers if layer is None else layer]
+                states = next(iter(request.infer(inputs).values()))
+            yield batch, states, np.cumsum(counts) - counts
+
+    def grouped(self, windows: Sequence[list[int]]) -> Iterator[tuple[list[int], int]]:
+        """The numbers of windows that are read at once, and the length that they are padded to; the longest first."""
         lengths = [padded_length(len(window)) for window in windows]
         filled = [number for number, window in enumerate(windows) if window]
         longest_first = sorted(filled, key=lengths.__getitem__, reverse=True)
         for length, same in groupby(longest_first, key=lengths.__getitem__):
             for batch in pieces([*same], [Size(n=length)] * len(windows), MAX_TOKENS_PER_BATCH):
                 interruption_point()
-                counts = np.array([len(windows[number]) for number in batch])
-                states = self._states([windows[number] for number in batch], length, layer)
-                yield batch, states, np.cumsum(counts) - counts
+                yield batch, length
 
-    def _states(self, windows: Sequence[list[int]], length: int, layer: int | None) -> np.ndarray:
-        """(tokens, size): the states of the tokens of windows, padded to one length for attention."""
+    def inputs(self, windows: Sequence[list[int]], length: int) -> list[np.ndarray]:
+        """The inputs of the graph for windows that are padded to one length for attention."""
         padding = self.architecture.padding
         ids, filled = padded(windows, length, padding or 0)
         if ids.max() >= self.architecture.words:
@@ -113,8 +133,7 @@ class CompiledNetwork(WindowNetwork):
         inputs = [*(values.astype(np.int32) for values in (ids[filled], places[filled], row, cell)), mask]
         if self.architecture.family == "mpnet":
             inputs.append(buckets(length))
-        with self._lock:  # a request serves one thread at a time, and uses all cores
-            return next(iter(self._requests[self.layers if layer is None else layer].infer(inputs).values()))
+        return inputs
 
 
 def padded_length(length: int) -> int:
@@ -178,6 +197,11 @@ def _settings(precision: str) -> dict[str, Any]:
     return settings | ({"INFERENCE_NUM_THREADS": int(threads)} if threads.isdecimal() and int(threads) else {})
 
 
+def compile_graph(graph: ov.Model, precision: str) -> ov.CompiledModel:
+    """The graph, ready to compute in a precision."""
+    return _core().compile_model(graph, "CPU", _settings(precision))
+
+
 def _compiled(network: CompiledNetwork, layer: int) -> ov.CompiledModel:
     """The graph up to a layer.
 
@@ -188,12 +212,6 @@ def _compiled(network: CompiledNetwork, layer: int) -> ov.CompiledModel:
         ValueError: if the weights cannot be read or compiled.
     """
     try:
-        stored = read_weights(network.folder)
-        if file_stamps(network.folder) != network.stamps:
-            raise ValueError("its files have changed since it was loaded. Make a new encoder.")
-        names = network.architecture.stored_names({name: values.shape for name, values in stored.items()})
-        weights = {name: stored[own] for name, own in names.items()}
-        graph = build_graph(network.architecture, weights, layer)
-        return _core().compile_model(graph, "CPU", _settings(network.precision))
+        return compile_graph(build_graph(network.architecture, network.weights(), layer), network.precision)
     except Exception as error:  # a damaged model can raise anything
         raise ValueError(f"The model in {network.folder} cannot be loaded: {error}") from error

@@ -8,6 +8,7 @@ part of the time, sees them as padded windows. Inputs of the graph, all whole nu
     cell (tokens)                   where each row stands among the cells of the padded windows, counted row by row
     mask (windows, 1, 1, length)    0 for a token, and a very low number for padding
     buckets (length, length)        for MPNet alone: the relative distances of the tokens of a window
+    types (tokens)                  for windows of two texts: 0 for tokens of the first, 1 for those of the second
 """
 
 from collections.abc import Mapping
@@ -22,14 +23,19 @@ Node = Any
 """An output of an operation."""
 
 
-def build_graph(architecture: Architecture, weights: Mapping[str, np.ndarray], layer: int) -> ov.Model:
-    """The graph that gives the states of a layer, (tokens, size); layer 0 is the input of the first."""
-    return _Graph(architecture, weights).up_to(layer)
+def build_graph(
+    architecture: Architecture, weights: Mapping[str, np.ndarray], layer: int, *, typed: bool = False
+) -> ov.Model:
+    """The graph that gives the states of a layer, (tokens, size); layer 0 is the input of the first.
+
+    `typed` says that it takes the types of tokens; otherwise all are of the first type.
+    """
+    return _Graph(architecture, weights, typed).up_to(layer)
 
 
 class _Graph:
-    def __init__(self, architecture: Architecture, weights: Mapping[str, np.ndarray]) -> None:
-        self.architecture, self.weights = architecture, weights
+    def __init__(self, architecture: Architecture, weights: Mapping[str, np.ndarray], typed: bool) -> None:
+        self.architecture, self.weights, self.typed = architecture, weights, typed
         shapes = {"ids": [-1], "places": [-1], "row": [-1, -1], "cell": [-1]}
         self.inputs = {name: op.parameter(shape, np.int32, name=name) for name, shape in shapes.items()}
         self.inputs["mask"] = op.parameter([-1, 1, 1, -1], np.float32, name="mask")
@@ -45,7 +51,10 @@ class _Graph:
         """The sum of what a token, its place and its type stand for, normalised."""
         words = self.rows_of("embeddings.word_embeddings", self.inputs["ids"])
         states = op.add(words, self.rows_of("embeddings.position_embeddings", self.inputs["places"]))
-        if self.architecture.types:
+        if self.typed:
+            self.inputs["types"] = op.parameter([-1], np.int32, name="types")
+            states = op.add(states, self.rows_of("embeddings.token_type_embeddings", self.inputs["types"]))
+        elif self.architecture.types:
             states = op.add(states, self.constant(self.weights["embeddings.token_type_embeddings.weight"][:1]))
         return self.normalised(states, "embeddings.LayerNorm")
 
