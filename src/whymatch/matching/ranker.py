@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from whymatch.matching.aligner import Aligner, Text, make_link
+from whymatch.matching.aligner import Aligner, Text
 from whymatch.matching.matcher import Matcher
-from whymatch.matching.parts import Link
+from whymatch.matching.parts import Link, make_link
 from whymatch.matching.rules import Rule, Transport
 from whymatch.transport.constraints import Constraint
 

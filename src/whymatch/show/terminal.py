@@ -64,8 +64,8 @@ def print_links(picture: Mapping[str, Any], console: "Console") -> None:
     if picture["links"]:
         console.print(_table_of_links(picture))
     for rank, link in enumerate(picture["links"], start=1):
-        for line in conflict_words(picture, link):
-            console.print(Text(f"≠ in link {rank}: ", "bold red") + Text(line))
+        for words in conflict_words(picture, link):
+            console.print(Text(f"≠ in link {rank}: ", "bold red") + Text(words))
     for note in picture["notes"]:
         console.print(Text("Note: ", "bold") + Text(plain(note)))
     for side in ("left", "right"):
