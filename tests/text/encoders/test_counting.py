@@ -78,15 +78,15 @@ def test_tokens_of_a_text_are_those_that_a_compiled_model_reads(
     kind: Any, roberta: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder, read = kind(roberta, backend="openvino float32"), list[int]()
-    states = encoder.network._states
+    inputs = encoder.network.inputs
 
-    def counted(windows: Sequence[list[int]], *settings: Any) -> np.ndarray:
+    def counted(windows: Sequence[list[int]], length: int) -> list[np.ndarray]:
         read.extend(len(window) - special(encoder) for window in windows)
-        computed: np.ndarray = states(windows, *settings)
-        assert len(computed) == sum(map(len, windows))
-        return computed
+        given: list[np.ndarray] = inputs(windows, length)
+        assert len(given[0]) == sum(map(len, windows))
+        return given
 
-    monkeypatch.setattr(encoder.network, "_states", counted)
+    monkeypatch.setattr(encoder.network, "inputs", counted)
     for text in TEXTS:
         read.clear()
         encoder.encode([text], [whole(text)])
