@@ -4,7 +4,7 @@ The network is the bundled MiniLM with an adapter folded into its weights, and a
 trained by `entailment.py`, which has the same network on torch.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from math import erf
 from pathlib import Path
@@ -16,13 +16,13 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 from whymatch.text.encoders.compiled import CompiledNetwork, compile_graph, load_compiled
+from whymatch.text.encoders.folding import folded
 from whymatch.text.encoders.graph import build_graph
 from whymatch.text.encoders.models import MINILM, locate
 from whymatch.text.encoders.windows import WindowNetwork
 
 LABELS = ("entails", "neutral", "contradicts")
 MAX_TOKENS = 256  # of both texts together, special tokens included
-SCALE = 2.0  # of what an adapter adds to a weight
 HEAD = "head."
 _SURE = 12.0  # the logit of what needs no reading
 
@@ -89,25 +89,6 @@ class Entailment:
     def _same_tokens(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
         lefts, rights = (self._network.tokens([pair[side].rstrip(" .") for pair in pairs]) for side in (0, 1))
         return np.array([left.ids == right.ids for left, right in zip(lefts, rights, strict=True)], bool)
-
-
-def folded(weights: Mapping[str, np.ndarray], adapter: Mapping[str, np.ndarray], file: Path) -> dict[str, np.ndarray]:
-    """The weights of a network with an adapter in them.
-
-    Raises:
-        ValueError: if the adapter is not one of this network.
-    """
-    names = {name.removesuffix(".down") for name in adapter if name.endswith(".down")}
-    if {f"{name}.{part}" for name in names for part in ("down", "up")} != adapter.keys():
-        raise ValueError(f"{file} holds no adapter: a matrix of it is missing.")
-    changed = dict(weights)
-    for name in names:
-        weight = weights.get(f"{name}.weight")
-        product = adapter[f"{name}.up"] @ adapter[f"{name}.down"]
-        if weight is None or weight.shape != product.shape:
-            raise ValueError(f"{file} holds an adapter of another network: {name} does not fit.")
-        changed[f"{name}.weight"] = weight + SCALE * product
-    return changed
 
 
 def pair_windows(network: WindowNetwork, pairs: Sequence[tuple[str, str]]) -> tuple[list[list[int]], list[list[int]]]:

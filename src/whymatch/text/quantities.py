@@ -107,8 +107,8 @@ def quantities(text: str, without: Iterable[Span] = ()) -> list[Quantity]:
     for start, end in without:
         text = text[:start] + "\0" * (end - start) + text[end:]
     reader = _Reader(text)
-    found = [quantity for quantity in reader.read() if not _enumerates(text, quantity.span)]
-    return _with_shared_units(text, found)
+    numbers = [quantity for quantity in reader.read() if not _enumerates(text, quantity.span)]
+    return _with_shared_units(text, numbers)
 
 
 def _enumerates(text: str, span: Span) -> bool:
@@ -117,10 +117,10 @@ def _enumerates(text: str, span: Span) -> bool:
     return bool(re.search(r"(?:^|\n)\s*\(?$", before) and re.match(r"(?:\.|\))\s+\D", after))
 
 
-def _with_shared_units(text: str, found: list[Quantity]) -> list[Quantity]:
+def _with_shared_units(text: str, quantities: list[Quantity]) -> list[Quantity]:
     """Numbers that share the unit of the next one have it too: "5 to 10 mg", "twenty-four (24) months"."""
     result = list[Quantity]()
-    for quantity in reversed(found):
+    for quantity in reversed(quantities):
         following = result[-1] if result else None
         if following and following.unit and following.unit.shared and quantity.unit is None and not quantity.year:
             between = text[quantity.span.end : following.span.start].strip().lower()
@@ -140,8 +140,8 @@ class _Reader(NumberReader):
         while place < len(self.tokens):
             token, after = self.tokens[place], place + 1
             if token.kind in ("numeral", "identifier") or token.lower in _BEGINNINGS:
-                found, after = self._quantity(place)
-                result += found
+                quantities, after = self._quantity(place)
+                result += quantities
             place = max(after, place + 1)
         return result
 

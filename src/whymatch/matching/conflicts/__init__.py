@@ -43,5 +43,5 @@ def _conflicts(left: str, right: str, links: list[tuple[Span, Span]]) -> list[Co
     ]
 
 
-def _sorted(found: Iterable[Conflict]) -> tuple[Conflict, ...]:
-    return tuple(sorted(found, key=lambda one: (one.left or one.right, one.kind)))
+def _sorted(unsorted: Iterable[Conflict]) -> tuple[Conflict, ...]:
+    return tuple(sorted(unsorted, key=lambda one: (one.left or one.right, one.kind)))

@@ -60,10 +60,10 @@ def opposite_conflicts(pair: Correspondence) -> list[Conflict]:
     ]
     if pair.shared(longer if side == 0 else (), longer if side else ()) < _MIN_SHARED_NEGATION or _implicit(pair):
         negations = []
-    found = [
+    negated = [
         Conflict("negation", (span,), ()) if side == 0 else Conflict("negation", (), (span,)) for span in negations
     ]
-    return found + [Conflict("antonym", (pair.left[i].span,), (pair.right[j].span,)) for i, j in sorted(opposites)]
+    return negated + [Conflict("antonym", (pair.left[i].span,), (pair.right[j].span,)) for i, j in sorted(opposites)]
 
 
 def _extra_cues(pair: Correspondence) -> tuple[int, list[int]]:

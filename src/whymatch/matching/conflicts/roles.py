@@ -29,13 +29,13 @@ def role_conflicts(pair: Correspondence) -> list[Conflict]:
     """Two runs of words that have changed places around words that have not: "Alice beat Bob", "Bob beat Alice"."""
     runs = [_trimmed(pair.left, *run) for run in _whole_exchange(pair) or _runs(pair)]
     runs = [run for run in runs if any(pair.left[number].carries_meaning for number in run[0])]
-    found = list[Conflict]()
+    exchanged = list[Conflict]()
     for own_x, other_x in runs:
         for own_y, other_y in runs:
             if own_x[-1] < own_y[0] and other_y[-1] < other_x[0] and _exchanged(pair, own_x, own_y, other_x, other_y):
                 left = _span(pair.left, own_x), _span(pair.left, own_y)
-                found.append(Conflict("role", left, (_span(pair.right, other_y), _span(pair.right, other_x))))
-    return found or _passive_conflicts(pair)
+                exchanged.append(Conflict("role", left, (_span(pair.right, other_y), _span(pair.right, other_x))))
+    return exchanged or _passive_conflicts(pair)
 
 
 def _passive_conflicts(pair: Correspondence) -> list[Conflict]:

@@ -16,7 +16,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-SCALE = 2.0  # alpha / rank, the same for every rank; files rely on it, as they hold the two matrices alone
+from whymatch.text.encoders.folding import SCALE
+
 _METADATA = "whymatch adapter"  # one entry, since safetensors writes several in any order
 
 
