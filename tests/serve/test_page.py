@@ -92,6 +92,17 @@ def test_texts_that_do_not_match_are_not_said_to(visit: Visit) -> None:
     assert page.locator("#result-title").inner_text().startswith("No sign of a match")
 
 
+def test_texts_that_contradict_each_other_are_said_to(visit: Visit) -> None:
+    page = visit()
+    paste(page, "Take 5 mg of it twice a day. It rains.", "It rains. Take 50 mg of it twice a day.")
+    align(page)
+    assert "but contradict each other in 1 place" in page.locator("#result-title").inner_text()
+    assert page.locator("mark.conflict").all_inner_texts() == ["5 mg", "50 mg"]
+    assert page.locator("td.meaning").all_inner_texts() == ["= same", "≠ contradicts\n5 mg – 50 mg (number)"]
+    page.get_by_label("Conflicts only").check()
+    assert [row.is_visible() for row in page.locator("#links tr").all()] == [False, True]
+
+
 def test_every_example_shows_links_after_one_click(visit: Visit) -> None:
     page = visit()
     for button in page.locator("#examples button").all():

@@ -29,16 +29,16 @@ def answers(models: Models, questions: Sequence[Question]) -> list[Answer]:
         else:
             groups[id(question.aligner), question.constraint, question.asked.clip].append(number)
     for (_, _, clip), numbers in groups.items():
-        answered |= zip(numbers, _align([questions[number] for number in numbers], clip=clip), strict=True)
+        answered |= zip(numbers, _align(models, [questions[number] for number in numbers], clip=clip), strict=True)
     return [answered[number] for number in range(len(questions))]
 
 
-def _align(questions: Sequence[Question], *, clip: bool) -> list[Answer]:
+def _align(models: Models, questions: Sequence[Question], *, clip: bool) -> list[Answer]:
     """Answers to questions that share aligner and constraint."""
     good = [pair for question in questions for pair in question.pairs if not isinstance(pair, Problem)]
     outcomes = iter(_outcomes(questions[0].aligner, good, questions[0].constraint, clip=clip))
     results = [[pair if isinstance(pair, Problem) else next(outcomes) for pair in asked.pairs] for asked in questions]
-    return [_attempt(_encode, question, result) for question, result in zip(questions, results, strict=True)]
+    return [_attempt(_encode, models, question, result) for question, result in zip(questions, results, strict=True)]
 
 
 def _outcomes(
@@ -53,10 +53,13 @@ def _outcomes(
     return [outcome for pair in pairs for outcome in _outcomes(aligner, [pair], constraint, clip=clip)]
 
 
-def _encode(question: Question, outcomes: Sequence[Alignment | Exception]) -> bytes:
+def _encode(models: Models, question: Question, outcomes: Sequence[Alignment | Exception]) -> bytes:
     """The answer to a question as JSON. Raises what is wrong with a single pair; of many, what is no problem of one."""
     if isinstance(question.asked, AlignRequest):
-        return _encode_alignment(outcomes[0], page=question.asked.page)
+        outcome = outcomes[0]
+        if question.asked.page and isinstance(outcome, Alignment):
+            outcome = models.related(outcome)
+        return _encode_alignment(outcome, page=question.asked.page)
     results = []
     for outcome in outcomes:
         result = _attempt(_encode_alignment, outcome)

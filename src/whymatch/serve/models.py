@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whymatch.matching.aligner import Aligner
+from whymatch.matching.alignment import Alignment
+from whymatch.matching.defaults import word_aligner
+from whymatch.matching.relating import related
+from whymatch.matching.relations import shipped_reader
 from whymatch.matching.shipped import shipped_background
 from whymatch.serve.problems import Problem
 from whymatch.text.document import Document, document
@@ -17,6 +21,7 @@ from whymatch.transport.constraints import Balanced, Constraint, Exactly
 
 if TYPE_CHECKING:
     from whymatch.matching.ranker import Ranker
+    from whymatch.matching.relations import RelationReader
     from whymatch.search.index import Index
 
 RANKING_CONSTRAINT = Exactly(2)  # for ranking by costs that are no evidence
@@ -58,6 +63,8 @@ class Models:
     ranker: "Ranker | None"
     index: "Index | None"
     limits: Limits
+    relation_reader: "RelationReader | None" = None
+    """What reads the relations of links for pages; None where its model is not on this machine."""
     refreshed: list[float] = field(default_factory=lambda: [-inf])
     """When the index last looked for what others wrote."""
 
@@ -109,6 +116,12 @@ class Models:
             self.refreshed[0] = time.monotonic()
         return self.index
 
+    def related(self, why: Alignment) -> Alignment:
+        """The alignment with what its links mean, where that can be read."""
+        if self.relation_reader is None or not why.zooms:
+            return why
+        return related([why], self.relation_reader, word_aligner())[0]
+
     def forget(self) -> None:
         """Empties the cache of texts that a trained model keeps: a server hardly sees a text twice."""
         if self.ranker is not None:
@@ -127,7 +140,9 @@ def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
 
         ranker = Ranker.from_pretrained(run).eval()
         aligners = {str(ranker.aligner.spans): ranker.aligner}
-    models = Models(aligners, ranker, None if index is None else _open(index, ranker), limits)
+    reader = shipped_reader()
+    reader = None if reader.missing else reader
+    models = Models(aligners, ranker, None if index is None else _open(index, ranker), limits, reader)
     first = models.aligner(None)
     _fix_background(first)
     texts = "One text.\nAnother line.", "Two texts.\nAnd lines."
@@ -135,6 +150,8 @@ def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
     for constraint in (models.constraint, RANKING_CONSTRAINT, Balanced()):
         if constraint is not None or first.below is not None:
             first.outcomes([texts], constraint, clip=True)
+    if reader is not None:
+        reader.relations([texts])
     if models.index is not None:
         models.index.search("One text.", 1)
     return models
