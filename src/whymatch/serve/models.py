@@ -140,8 +140,7 @@ def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
 
         ranker = Ranker.from_pretrained(run).eval()
         aligners = {str(ranker.aligner.spans): ranker.aligner}
-    reader = shipped_reader()
-    reader = None if reader.missing else reader
+    reader = None if shipped_reader().missing else shipped_reader()
     models = Models(aligners, ranker, None if index is None else _open(index, ranker), limits, reader)
     first = models.aligner(None)
     _fix_background(first)
