@@ -1,5 +1,6 @@
 """What can be collected here, and how the examples of documents are computed."""
 
+from collections.abc import Iterator
 from importlib.util import find_spec
 
 import pytest
@@ -10,7 +11,20 @@ collect_ignore_glob = [] if find_spec("triton") else TRITON
 
 
 @pytest.fixture(autouse=True)
-def documents_in_single_precision(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numbers in documents are those of single precision, whatever the processor of this machine would choose."""
-    if request.path.suffix == ".md":
-        monkeypatch.setattr("whymatch.text.encoders.compiled.native_precision", lambda: "float32")
+def documents_in_single_precision(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Numbers in documents are those of single precision, whatever the processor of this machine would choose.
+
+    Default aligners and the reader of relations are kept by their precision, so they are made anew before and after.
+    """
+    if request.path.suffix != ".md":
+        yield
+        return
+    from whymatch.matching.defaults import default_aligner
+    from whymatch.matching.relations import shipped_reader
+
+    monkeypatch.setattr("whymatch.text.encoders.compiled.native_precision", lambda: "float32")
+    for kept in (default_aligner, shipped_reader):
+        kept.cache_clear()
+    yield
+    for kept in (default_aligner, shipped_reader):
+        kept.cache_clear()
