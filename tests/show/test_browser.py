@@ -221,6 +221,46 @@ def test_as_asked_returns_to_the_links_that_were_asked_for(show: Open) -> None:
     assert page.locator("#asked").get_attribute("aria-pressed") == "true"
 
 
+def long_texts() -> wm.Alignment:
+    """Sixty pieces a side; the first ten are linked in opposite order, with the last ten of the right text."""
+    left = [f"piece {number} of the left text" for number in range(60)]
+    right = [f"piece {number} of the right text" for number in range(60)]
+    costs = [[0.1 if i < 12 and i + j == 59 else 0.9 for j in range(60)] for i in range(60)]
+    return aligned(left, right, costs, wm.UpTo(1, below=0.5))
+
+
+def test_long_texts_fold_what_has_no_counterpart_and_show_ten_links_before_the_texts(show: Open) -> None:
+    page = show(long_texts().to_html(zoom=False))
+    folds = page.locator(".fold")
+    assert folds.all_inner_texts() == ["48 without a counterpart"] * 2
+    assert page.locator(".span:visible").count() == 24
+    folds.first.click()
+    assert page.locator(".span:visible").count() == 72
+    assert folds.first.get_attribute("aria-expanded") == "true"
+    assert page.locator("#links tr:visible").count() == 10
+    page.get_by_role("button", name="Show all 12 links").click()
+    assert page.locator("#links tr:visible").count() == 12
+    table, texts = (page.locator(name).bounding_box() for name in (".links", "#texts"))
+    assert table is not None
+    assert texts is not None
+    assert table["y"] < texts["y"]
+
+
+def test_curves_of_long_texts_join_only_what_is_in_view(show: Open) -> None:
+    page = show(long_texts().to_html(zoom=False))
+    page.set_viewport_size({"width": 1200, "height": 500})
+    for fold in page.locator(".fold").all():
+        fold.click()  # now the links run from the top of the left to the bottom of the right text
+    page.evaluate("document.getElementById('texts').scrollIntoView()")
+    page.wait_for_function("document.querySelectorAll('#texts .curves path').length === 0")
+    assert page.locator(".map line").count() == 12
+    box = page.locator(".map").bounding_box()
+    assert box is not None
+    before = page.evaluate("scrollY")
+    page.mouse.click(box["x"] + 5, box["y"] + 0.9 * box["height"])
+    page.wait_for_function(f"scrollY > {before} + 500")
+
+
 def test_the_pointer_follows_a_link_from_either_text_and_from_the_table(show: Open) -> None:
     page = show(hostile().to_html(zoom=False))
     assert followed(page) == []

@@ -220,5 +220,6 @@ def test_meanings_and_words_in_conflict_are_printed() -> None:
     printed = links_as_text(picture)
     assert "→ implies" in printed
     assert "≠ contradicts" in printed
-    assert f"≠ in link 2: {second['texts'][0]} – nothing (number)" in printed
+    assert f"≠ in link 1: {second['texts'][0]} – nothing (number)" in printed  # conflicts come first
+    assert printed.index("≠ contradicts") < printed.index("→ implies")
     assert "meaning" not in links_as_text(matching().to_dict())

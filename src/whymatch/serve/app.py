@@ -24,11 +24,12 @@ from whymatch.serve.page import file_routes
 from whymatch.serve.problems import Problem, add_problems, described
 from whymatch.serve.questions import Question, pairing, ranking, searching
 from whymatch.serve.safety import LOOPBACK, Guarded, Rules
+from whymatch.show.html import PICTURE_SCRIPTS
 
 _FILES = {
     "/": ("page.html",),
     "/page.css": ("picture.css", "gallery.css", "page.css"),
-    "/page.js": ("curves.js", "picture.js", "gallery.js", "examples.js", "page.js"),
+    "/page.js": (*PICTURE_SCRIPTS, "gallery.js", "examples.js", "page.js"),
     "/icon.svg": ("icon.svg",),
 }
 _SECONDS_TO_STOP = 10.0  # for a batch that is being encoded

@@ -21,6 +21,7 @@ from whymatch.show.words import (
     SIGNS,
     bits,
     conflict_words,
+    conflicts_first,
     evidence,
     how_sure,
     in_words,
@@ -31,8 +32,13 @@ from whymatch.show.words import (
 )
 
 SIDES = ("left", "right")
+PICTURE_SCRIPTS = ("curves.js", "long.js", "picture.js")
+"""What brings the picture of an alignment to life, in this order."""
 _TEMPLATES = Path(__file__).parent / "templates"
 _MIN_BLOCK = 24  # mean characters of a span, from which each span gets a line of its own
+_LONG_FROM = 40  # spans of a text, from which on its runs without links are folded and only curves in view are drawn
+_ROWS_AT_FIRST = 10  # links of long texts that the table shows before a reader asks for all
+_COLOURS = 6  # of links without a relation
 _BAR_WIDTH, _MIN_LABELLED = 600, 40  # of a bar, and of a part of it that has room for a number
 _QUESTIONS = {
     "redundancy": ("Redundancy", "2: each link says something of its own."),
@@ -44,8 +50,9 @@ _QUESTIONS = {
 
 def page(picture: Mapping[str, Any], title: str | None = None) -> str:
     """The page of an alignment's dictionary; its title is the verdict, if none is given."""
+    picture = conflicts_first(picture)
     judgement = picture["judgement"]
-    style, script = asset("picture.css"), asset("curves.js") + asset("picture.js") + started("showPicture")
+    style, script = asset("picture.css"), "".join(map(asset, PICTURE_SCRIPTS)) + started("showPicture")
     return template("page.html").render(
         title=title or (picture["verdict"] if judgement else "Links between two texts"),
         policy=policy(style, script),
@@ -59,11 +66,16 @@ def page(picture: Mapping[str, Any], title: str | None = None) -> str:
         blocks=blocks(picture),
         signs=SIGNS,
         meanings=meanings(picture),
+        contradictions=sum(meaning(link) == "contradicts" for link in picture["links"]),
+        colours=[_colour(rank, link) for rank, link in enumerate(picture["links"])],
+        long=any(len(picture[side]["spans"]) > _LONG_FROM for side in SIDES),
         data=embedded(
             {
                 "evidence": judgement is not None,
                 "views": views(picture),
                 "meanings": meanings(picture),
+                "longFrom": _LONG_FROM,
+                "rowsAtFirst": _ROWS_AT_FIRST,
                 "words": [_word_links(words) for words in picture.get("words", [])],
             }
         ),
@@ -162,9 +174,9 @@ def columns(picture: Mapping[str, Any]) -> list[dict[str, Any]]:
     sides = []
     for side, name in enumerate(SIDES):
         text, spans = picture[name]["text"], picture[name]["spans"]
-        badges: dict[int, list[int]] = {}
-        for rank, link in enumerate(picture["links"], start=1):
-            badges.setdefault(link["at"][side], []).append(rank)
+        badges: dict[int, list[dict[str, Any]]] = {}
+        for rank, link in enumerate(picture["links"]):
+            badges.setdefault(link["at"][side], []).append({"number": rank + 1, "colour": _colour(rank, link)})
         marks = [mark for link in picture["links"] for one in link.get("conflicts", ()) for mark in one[name]]
         parts, end = [], 0
         for place, (start, stop) in enumerate(spans):
@@ -176,6 +188,11 @@ def columns(picture: Mapping[str, Any]) -> list[dict[str, Any]]:
         parts.append({"between": text[end:]})
         sides.append({"side": name, "parts": parts})
     return sides
+
+
+def _colour(rank: int, link: Mapping[str, Any]) -> str:
+    """What the colour of a link is called: its relation, or a number by its place where relations were not read."""
+    return meaning(link) or str(rank % _COLOURS)
 
 
 def marked_pieces(text: str, start: int, stop: int, marks: Sequence[Sequence[int]]) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from whymatch.show.words import (
     SIGNS,
     bits,
     conflict_words,
+    conflicts_first,
     evidence,
     in_words,
     meaning,
@@ -59,6 +60,7 @@ def print_links(picture: Mapping[str, Any], console: "Console") -> None:
     """
     from rich.text import Text
 
+    picture = conflicts_first(picture)
     for line in _headings(picture) if picture["judgement"] else [_score_line(picture)]:
         console.print(line)
     if picture["links"]:
@@ -104,12 +106,12 @@ def _score_line(picture: Mapping[str, Any]) -> "Text":
 
 
 def _table_of_links(picture: Mapping[str, Any]) -> "Table":
-    """A row per link: its texts, its bits, or its cost and share where costs are no evidence, and what it means."""
+    """A row per link: its texts, its bits, or its cost and strength where costs are no evidence, and what it means."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    measures = ["bits"] if picture["judgement"] else ["cost", "share"]
+    measures = {"bits": "bits"} if picture["judgement"] else {"cost": "cost", "strength": "share"}
     grid = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     grid.add_column("#", justify="right")
     for side in ("left", "right"):
@@ -121,7 +123,7 @@ def _table_of_links(picture: Mapping[str, Any]) -> "Table":
         grid.add_column("meaning", no_wrap=True)
     for rank, (link, relation) in enumerate(zip(picture["links"], meanings, strict=True)):
         pieces = [Text(plain(piece), _COLOURS[rank % len(_COLOURS)]) for piece in link["texts"]]
-        values = [f"{link['bits']:.1f}"] if picture["judgement"] else [number(link[measure]) for measure in measures]
+        values = [f"{link['bits']:.1f}"] if picture["judgement"] else [number(link[key]) for key in measures.values()]
         row: list[str | Text] = [str(rank + 1), *pieces, *values]
         if relation is not None:
             row.append(Text(f"{SIGNS[relation]} {relation}", "bold red" if relation == "contradicts" else ""))

@@ -82,6 +82,11 @@ def meaning(link: Mapping[str, Any]) -> str | None:
     return None if link.get("relation") is None else link["relation"]["name"]
 
 
+def conflicts_first(picture: Mapping[str, Any]) -> dict[str, Any]:
+    """The same dictionary with the links that contradict each other before the others, else in their order."""
+    return {**picture, "links": sorted(picture["links"], key=lambda link: meaning(link) != "contradicts")}
+
+
 def conflict_words(picture: Mapping[str, Any], link: Mapping[str, Any]) -> list[str]:
     """The words of a link that contradict each other, a line for each conflict: '5 mg – 50 mg (number)'."""
     lines = []

@@ -16,8 +16,17 @@ const showPicture = (main, data) => {
   let pinned = null;
   let zoomed = null;
 
+  const relation = (link) => meaning(link)?.relation;
+  const long = spans.some((column) => column.length > data.longFrom); // curves of what is in view, and folded runs
+  const folds = long ? foldRuns(spans, () => curves()) : null;
+  const map = long ? documentMap(texts, spans) : null;
+  const all = make("button", { type: "button", className: "all", hidden: true });
+  part("links").closest("table").after(all);
+
   const curves = () => {
-    draw(texts, view.links.map((link) => ({ from: spans[0][link[0]], to: spans[1][link[1]], weight: link[3], relation: meaning(link)?.relation })), !texts.classList.contains("stacked"));
+    const ends = view.links.map((link) => ({ from: spans[0][link[0]], to: spans[1][link[1]], weight: link[3], relation: relation(link) }));
+    draw(texts, ends, !texts.classList.contains("stacked"), long ? inView : undefined);
+    if (map) map(ends);
     if (zoomed) {
       const of = (side) => stack.querySelectorAll(`[data-side="${side}"] .span`);
       const [left, right] = [of("left"), of("right")];
@@ -55,7 +64,7 @@ const showPicture = (main, data) => {
     part("noun").textContent = view.links.length === 1 ? "link" : "links";
     if (!data.evidence) part("zero").textContent = view.zero;
     part("view").textContent = view.name;
-    const of = paint(spans, view.links, true);
+    const of = paint(spans, view.links, true, view.links.map(relation));
     spans.forEach((column, side) => column.forEach((span, number) => {
       const links = of[side].get(number);
       if (links) {
@@ -68,17 +77,25 @@ const showPicture = (main, data) => {
     }));
     const piece = (side, number) => spans[side][number].querySelector(".words").textContent;
     rows.replaceChildren(...view.links.map(([i, j, cost, share], number) => { // where costs are evidence, `cost` is bits
-      const measures = data.evidence ? [one(cost)] : [three(cost), three(share)];
+      const measures = data.evidence ? { bits: one(cost) } : { cost: three(cost), strength: three(share) };
       const row = make("tr", { tabIndex: 0 }, [
-        make("td", {}, [badge(number)]),
+        make("td", {}, [badge(number, relation([i, j]))]),
         make("td", { dir: "auto", textContent: piece(0, i) }),
         make("td", { dir: "auto", textContent: piece(1, j) }),
-        ...measures.map((measure) => make("td", { className: "number", textContent: measure })),
+        ...Object.entries(measures).map(([unit, measure]) => {
+          const cell = make("td", { className: "number", textContent: measure });
+          cell.dataset.unit = unit;
+          return cell;
+        }),
         ...(Object.keys(data.meanings).length ? [explained(meaning([i, j]))] : []),
       ]);
       row.dataset.link = number;
+      row.hidden = long && number >= data.rowsAtFirst;
       return row;
     }));
+    all.hidden = !long || view.links.length <= data.rowsAtFirst;
+    all.textContent = `Show all ${view.links.length} links`;
+    if (folds) folds();
     const isAsked = view === data.views[0];
     certificate.textContent = view.certificate;
     if (asked) asked.setAttribute("aria-pressed", String(isAsked));
@@ -115,10 +132,14 @@ const showPicture = (main, data) => {
     const element = target instanceof Element ? target.closest("[data-link]") : null;
     return element ? Number(element.dataset.link) : null;
   };
-  const pin = (number) => {
+  const pin = (number, from = null) => {
     pinned = number;
     follow(number);
     open(number);
+    if (number === null || !long) return;
+    const ends = [spans[0][view.links[number][0]], spans[1][view.links[number][1]]];
+    const away = ends.find((end) => end !== from && !inView(end)); // of a link in the table, its left end first
+    if (!from || !ends.includes(from)) away?.scrollIntoView({ block: "center" });
   };
   main.addEventListener("pointerover", (event) => { if (pinned === null) follow(linkOf(event.target)); });
   main.addEventListener("pointerleave", () => { if (pinned === null) follow(null); });
@@ -136,6 +157,11 @@ const showPicture = (main, data) => {
     event.preventDefault();
     pin(number === pinned ? null : number);
   });
+  all.addEventListener("click", () => {
+    for (const row of rows.children) row.hidden = false;
+    all.hidden = true;
+  });
+  if (long) window.addEventListener("scroll", () => requestAnimationFrame(curves), { passive: true });
   if (slider) slider.addEventListener("input", () => show(data.views[Number(slider.value)]));
   if (asked) asked.addEventListener("click", () => show(data.views[0]));
   if (only) only.addEventListener("change", () => main.classList.toggle("conflicts-only", only.checked));
