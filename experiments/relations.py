@@ -26,6 +26,7 @@ from experiments.relation_pairs import Example, training_examples
 from whymatch.files import whole_file
 from whymatch.matching.entailing import pair_windows
 from whymatch.matching.entailment import EntailmentNetwork, training_batches
+from whymatch.matching.wording import same_wording
 from whymatch.text.encoders.adapter import Adapter
 
 _WARM_UP = 100  # steps
@@ -77,12 +78,14 @@ def train(model: EntailmentNetwork, lexicon: Lexicon, settings: argparse.Namespa
     settings.out.mkdir(parents=True, exist_ok=True)
     done = _resumed(settings.out, weights, optimizer) if settings.resume else 0
     started, pairs, mean_loss = time.monotonic(), 0, 0.0
+    model.train()
     examples_of_batches = _batches(lexicon, settings, done)
     for step, batch in enumerate(examples_of_batches, done):
         if step == until:
             return
         for group in optimizer.param_groups:
             group["lr"] = settings.rate * rate_factor(step, settings.first_steps, settings.steps)
+        torch.manual_seed(_seed_of_dropout(settings.seed, step))
         loss = _loss(model, batch)
         torch.autograd.backward(loss)
         _average([weight.grad for weight in weights.values() if weight.grad is not None])
@@ -98,6 +101,11 @@ def train(model: EntailmentNetwork, lexicon: Lexicon, settings: argparse.Namespa
             print(f"step {step + 1} of {settings.steps}: loss {mean_loss:.4f}, {speed:.0f} pairs a second", flush=True)
         if (step + 1) % settings.save_every == 0 or step + 1 == settings.steps:
             _save(settings.out, model, optimizer, step + 1)
+
+
+def _seed_of_dropout(seed: int, step: int) -> int:
+    """A seed that depends on the step and the process alone, so that a run that is resumed drops the same values."""
+    return random.Random(f"{seed} {step} {dist.get_rank() if dist.is_initialized() else 0}").getrandbits(63)
 
 
 def rate_factor(step: int, first_steps: int, steps: int) -> float:
@@ -121,7 +129,7 @@ def _loss(model: EntailmentNetwork, batch: list[Example]) -> Tensor:
     if dist.is_initialized():
         batch = batch[dist.get_rank() :: dist.get_world_size()]
     network = model.network
-    windows, types = pair_windows(network, [(example.left, example.right) for example in batch])
+    windows, types = pair_windows(network, [same_wording(example.left, example.right) for example in batch])
     (inputs,) = training_batches(network, windows, types, [range(len(batch))])
     with torch.autocast(network.device.type, torch.bfloat16):
         logits = model(*inputs)

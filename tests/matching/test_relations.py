@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 from whymatch.matching.entailing import MAX_TOKENS, Entailment, kept, pair_windows
 from whymatch.matching.entailment import EntailmentNetwork
 from whymatch.matching.relations import FOLDER, RELATIONS, Relation, RelationReader, chosen, combined
+from whymatch.matching.wording import same_wording
 from whymatch.text.encoders.adapter import Adapter
 
 PAIRS = [
@@ -141,7 +142,7 @@ def test_a_merged_network_reads_as_the_trained_one_does(tmp_path: Path) -> None:
     pairs = [*PAIRS[:3], *PAIRS[4:]]  # the fourth has the same tokens on both sides, and is not read
     merged = Entailment(tmp_path / "weights.safetensors", "float32").logits(pairs)
     for pair, expected in zip(pairs, merged, strict=True):
-        (window,), (types,) = pair_windows(model.network, [pair])
+        (window,), (types,) = pair_windows(model.network, [same_wording(*pair)])
         assert len(window) <= MAX_TOKENS
         ids, own_types = torch.tensor([window]), torch.tensor([types])
         np.testing.assert_allclose(

@@ -15,6 +15,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
+from whymatch.matching.wording import same_wording
 from whymatch.text.encoders.compiled import CompiledNetwork, compile_graph, load_compiled
 from whymatch.text.encoders.folding import folded
 from whymatch.text.encoders.graph import build_graph
@@ -59,8 +60,10 @@ class Entailment:
     def logits(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
         """(pairs, labels): what each left text says of its right one, in batches of pairs of similar length.
 
-        Two texts whose tokens are the same, but for a full stop at the end, entail each other and are not read.
+        The two texts are read in the same wording. Where their tokens are then the same, they entail each other and
+        are not read.
         """
+        pairs = [same_wording(*pair) for pair in pairs]
         windows, types = pair_windows(self._network, pairs)
         same = self._same_tokens(pairs)
         windows = [[] if equal else window for window, equal in zip(windows, same, strict=True)]
@@ -87,7 +90,7 @@ class Entailment:
         return hidden @ self._head["logits.weight"].T + self._head["logits.bias"]
 
     def _same_tokens(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-        lefts, rights = (self._network.tokens([pair[side].rstrip(" .") for pair in pairs]) for side in (0, 1))
+        lefts, rights = (self._network.tokens([pair[side] for pair in pairs]) for side in (0, 1))
         return np.array([left.ids == right.ids for left, right in zip(lefts, rights, strict=True)], bool)
 
 
