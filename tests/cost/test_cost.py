@@ -406,3 +406,30 @@ def test_a_term_of_ones_own_is_one_class() -> None:
     assert cost.name == "cosine distance with constant (0.25)"
     assert not cost.contextual
     assert Cost.from_list(cost.to_list()) == cost
+
+
+@pytest.mark.parametrize("base", [Cosine, NegativeCosine, Dot, ScaledDot, Euclidean, SquaredEuclidean])
+@pytest.mark.parametrize("kind", ["numpy", "torch"])
+@given(seed=st.integers(0, 2**32 - 1), d=st.sampled_from([1, 3, 16, 384]), beside=st.integers(0, 40), data=st.data())
+def test_the_cost_of_two_vectors_does_not_depend_on_what_stands_beside_them(
+    base: type[Base], kind: str, seed: int, d: int, beside: int, data: st.DataObject
+) -> None:
+    """To the bit, and in both orders, for lengths of every size."""
+    draw = np.random.default_rng(seed)
+    left, right = draw.normal(size=(2, d)) * 10.0 ** data.draw(st.integers(-120, 120))
+    others = draw.normal(size=(2, beside + 1, d))
+    places = [data.draw(st.integers(0, beside)) for _ in range(2)]
+    for own, place, row in zip(others, places, (left, right), strict=True):
+        own[place] = row
+    sides = [left[None], right[None], *others]
+    if kind == "torch":
+        sides = [torch.from_numpy(side) for side in sides]
+    cost = Cost(base())
+    alone, together = cost(sides[0], sides[1])[0, 0], cost(sides[2], sides[3])[places[0], places[1]]
+    assert float(alone) == float(together) == float(cost(sides[3], sides[2])[places[1], places[0]])
+
+
+def test_a_cost_of_vectors_that_are_not_finite_is_not_finite() -> None:
+    for value in (np.nan, np.inf):
+        with np.errstate(invalid="ignore"):
+            assert not np.isfinite(Cost(Cosine())(np.array([[1.0, value]]), np.ones((1, 2)))).any()

@@ -373,7 +373,7 @@ def test_costs_that_forbid_everything_are_an_error_of_their_pair() -> None:
     class Forbid(Base):
         name, words, neutral = "forbid", "forbidden products", 1.0
 
-        def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        def compared(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
             return np.where(left @ right.mT < 0.5, math.inf, 1 - left @ right.mT)
 
     forbid = Cost(Forbid())

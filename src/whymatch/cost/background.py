@@ -36,8 +36,7 @@ _MIN_TAIL = 10
 _SKIPPED = 2  # nearest spans that are left out of the tail: the span itself, and a copy of it
 _SHRINKAGE = 0.5  # how far the threshold of a span's tail is moved towards the typical one
 _SPANS_PER_PRODUCT = 512
-_ROWS_PER_BLOCK = 16  # products of whole blocks give a row the same bits, whatever stands beside it
-_ROUNDING = 1e-6  # of costs in single precision, as a share of their size
+_ROUNDING = 1e-6  # of vectors in single precision, as a share of the size of their costs
 _MIN_SCALE = 1e-5  # the least mean excess, as a share of the size of costs: well above rounding
 _TYPICAL_SPANS = 256  # of the background, whose tails are averaged
 _Sized = TypeVar("_Sized", bound=Sized)
@@ -146,12 +145,12 @@ class Background:
         if not any(map(len, documents)):
             return [np.zeros((0, 2)) for _ in documents]
         table = self._table(cost)
-        mixed = [cost.mixed(np.asarray(rows, np.float32)[None])[0] for rows in vectors]
-        threshold, scale, rank = self._raw_tails(cost, documents, np.concatenate(mixed), table.vectors)
+        prepared = np.concatenate(cost.prepared(vectors))
+        threshold, scale, rank = self._raw_tails(cost, documents, prepared, table.prepared)
         own = np.concatenate(
             [
-                np.diagonal(cost(rows, rows, texts=[(text, text)])).astype(np.float64) if len(rows) else np.zeros(0)
-                for text, rows in zip(documents, vectors, strict=True)
+                np.diagonal(cost(rows, rows, texts=[(text, text)])) if len(rows) else np.zeros(0)
+                for text, rows in zip(documents, (np.asarray(rows, np.float64) for rows in vectors), strict=True)
             ]
         )
         gap = table.threshold - threshold
@@ -167,36 +166,37 @@ class Background:
         tables: dict[Cost, _Table] = self._tables  # type: ignore[attr-defined]
         if cost not in tables:
             ends = np.cumsum([len(text) for text in self.documents])
-            vectors = np.concatenate([cost.mixed(rows[None])[0] for rows in np.split(self.vectors, ends[:-1])])
-            chosen = sorted(random.Random(0).sample(range(len(vectors)), min(_TYPICAL_SPANS, len(vectors))))
-            pieces = self.as_document.pieces if cost.terms else [""] * len(vectors)
+            prepared = np.concatenate(cost.prepared(np.split(self.vectors, ends[:-1])))
+            chosen = sorted(random.Random(0).sample(range(len(prepared)), min(_TYPICAL_SPANS, len(prepared))))
+            pieces = self.as_document.pieces if cost.terms else [""] * len(prepared)
             text = joined([pieces[number] for number in chosen]) if cost.terms else Document("", ())
-            threshold, scale, _ = self._raw_tails(cost, [text], vectors[chosen], vectors)
+            threshold, scale, _ = self._raw_tails(cost, [text], prepared[chosen], prepared)
             typical = float(threshold.mean())
             least = _MIN_SCALE * (float(_size(cost, typical)) or 1.0)
-            tables[cost] = _Table(vectors, typical, max(float(scale.mean()), least))
+            tables[cost] = _Table(prepared, typical, max(float(scale.mean()), least))
         return tables[cost]
 
     def _raw_tails(
-        self, cost: "Cost", documents: Sequence[Document], mixed: np.ndarray, background: np.ndarray
+        self, cost: "Cost", documents: Sequence[Document], prepared: np.ndarray, background: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For every span: the cost of the K-th nearest of the background, the mean excess, and how many are as near."""
+        """For every span: the cost of the K-th nearest of the background, the mean excess, and how many are as near.
+
+        Prepared vectors are those of the spans (spans, d) and of the background.
+        """
         tail = max(_MIN_TAIL, round(TAIL_SHARE * len(background)))
         pieces = [piece for text in documents for piece in text.pieces] if cost.terms else []
         parts = []
-        for start in range(0, len(mixed), _SPANS_PER_PRODUCT):
-            rows = mixed[start : start + _SPANS_PER_PRODUCT]
-            blocks = np.pad(rows, ((0, -len(rows) % _ROWS_PER_BLOCK), (0, 0)))
-            costs = cost.base.between(blocks[None], background[None])[:, : len(rows)]
+        for start in range(0, len(prepared), _SPANS_PER_PRODUCT):
+            costs = cost.base.compared(prepared[None, start : start + _SPANS_PER_PRODUCT], background[None])
             if cost.terms:
                 texts = [(joined(pieces[start : start + _SPANS_PER_PRODUCT]), self.as_document)]
                 pairs = PaddedPairs(np.array([costs.shape[1:]]), texts)
                 for term in cost.terms:
                     costs = term.changed(costs, pairs)
             nearest = np.partition(costs[0], tail + _SKIPPED - 1, axis=1)[:, : tail + _SKIPPED]
-            nearest = np.sort(nearest, axis=1)[:, _SKIPPED:].astype(np.float64)
+            nearest = np.sort(nearest, axis=1)[:, _SKIPPED:]
             threshold = nearest[:, -1]
-            limit = (threshold + _ROUNDING * _size(cost, threshold)).astype(costs.dtype)
+            limit = threshold + _ROUNDING * _size(cost, threshold)
             as_near = (costs[0] <= limit[:, None]).sum(axis=1) - _SKIPPED
             parts.append((threshold, threshold - nearest.mean(axis=1), np.maximum(as_near, tail)))
         threshold, scale, rank = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -241,7 +241,7 @@ class Background:
 class _Table:
     """The vectors of a background as a cost compares them, and the typical tail of its spans."""
 
-    vectors: np.ndarray
+    prepared: np.ndarray
     threshold: float
     scale: float
 

@@ -10,12 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import array_namespace, is_torch_array
 
+from whymatch.batching import Size, pieces
 from whymatch.cost.background import Background
 from whymatch.cost.evidence import Evidence
 from whymatch.cost.term import Array, PaddedPairs, Term
 from whymatch.cost.terms import Calibrated
 from whymatch.cost.words import WordCounts
 from whymatch.text.document import Document
+
+_MAX_ROWS_PREPARED = 512  # vectors at a time, few enough to stay in a processor's cache
 
 
 @dataclass(frozen=True)
@@ -31,9 +34,17 @@ class Base:
     neutral: ClassVar[float]
     least: ClassVar[float] = -inf
 
+    def prepared(self, vectors: Array) -> Array:
+        """What `compared` takes: (…, n, d), made of each vector (…, n, d) alone."""
+        return vectors
+
+    def compared(self, left: Array, right: Array) -> Array:
+        """Costs (…, n, m) of prepared left vectors (…, n, d) with prepared right vectors (…, m, d)."""
+        raise NotImplementedError
+
     def between(self, left: Array, right: Array) -> Array:
         """Costs (…, n, m) of left vectors (…, n, d) with right vectors (…, m, d)."""
-        raise NotImplementedError
+        return self.compared(self.prepared(left), self.prepared(right))
 
 
 @dataclass(frozen=True)
@@ -42,8 +53,11 @@ class Cosine(Base):
 
     name, words, neutral, least = "cosine", "cosine distance", 1.0, 0.0
 
-    def between(self, left: Array, right: Array) -> Array:
-        return 1 - unit(left) @ unit(right).mT
+    def prepared(self, vectors: Array) -> Array:
+        return exact_rows(unit(vectors))
+
+    def compared(self, left: Array, right: Array) -> Array:
+        return 1 - left @ right.mT
 
 
 @dataclass(frozen=True)
@@ -52,8 +66,11 @@ class NegativeCosine(Base):
 
     name, words, neutral = "negative-cosine", "negative cosine", 0.0
 
-    def between(self, left: Array, right: Array) -> Array:
-        return -(unit(left) @ unit(right).mT)
+    def prepared(self, vectors: Array) -> Array:
+        return exact_rows(unit(vectors))
+
+    def compared(self, left: Array, right: Array) -> Array:
+        return -(left @ right.mT)
 
 
 @dataclass(frozen=True)
@@ -62,7 +79,10 @@ class Dot(Base):
 
     name, words, neutral = "dot", "dot product", 0.0
 
-    def between(self, left: Array, right: Array) -> Array:
+    def prepared(self, vectors: Array) -> Array:
+        return exact_rows(vectors)
+
+    def compared(self, left: Array, right: Array) -> Array:
         return -(left @ right.mT)
 
 
@@ -72,7 +92,10 @@ class ScaledDot(Base):
 
     name, words, neutral = "scaled-dot", "scaled dot product", 0.0
 
-    def between(self, left: Array, right: Array) -> Array:
+    def prepared(self, vectors: Array) -> Array:
+        return exact_rows(vectors)
+
+    def compared(self, left: Array, right: Array) -> Array:
         return -(left @ right.mT) / left.shape[-1] ** 0.5
 
 
@@ -82,7 +105,7 @@ class Euclidean(Base):
 
     name, words, neutral, least = "euclidean", "Euclidean distance", 2**0.5, 0.0
 
-    def between(self, left: Array, right: Array) -> Array:
+    def compared(self, left: Array, right: Array) -> Array:
         return _distance(left, right)
 
 
@@ -92,7 +115,7 @@ class SquaredEuclidean(Base):
 
     name, words, neutral, least = "squared-euclidean", "squared Euclidean distance", 2.0, 0.0
 
-    def between(self, left: Array, right: Array) -> Array:
+    def compared(self, left: Array, right: Array) -> Array:
         return _distance(left, right) ** 2
 
 
@@ -106,6 +129,24 @@ def unit(vectors: Array) -> Array:
     vectors = vectors / xp.where(largest == 0, xp.ones_like(largest), largest)  # squares neither overflow nor vanish
     squared = xp.sum(vectors * vectors, axis=-1, keepdims=True)
     return vectors / xp.sqrt(xp.where(squared == 0, xp.ones_like(squared), squared))
+
+
+def exact_rows(vectors: Array) -> Array:
+    """Vectors (…, n, d) in double precision, each rounded to 25 bits of its length.
+
+    Products of such rows are whole multiples of one number, and their sums stay within the 53 bits of a double. So the
+    product of two rows depends on these two alone, to the bit: on nothing beside them, and on no processor. Vectors in
+    single precision, and tensors that are differentiated, stay as they are.
+    """
+    xp = array_namespace(vectors)
+    if vectors.dtype != xp.float64 or not vectors.shape[-1] or (is_torch_array(vectors) and vectors.requires_grad):
+        return vectors
+    largest = xp.max(xp.abs(vectors), axis=-1, keepdims=True)
+    scaled = vectors / xp.where(largest == 0, xp.ones_like(largest), largest)
+    lengths = 1.01 * xp.sqrt(xp.sum(scaled * scaled, axis=-1, keepdims=True))  # so that a length of 1 is no edge
+    places = xp.clip(26 - xp.frexp(lengths)[1] - xp.frexp(largest)[1], -1000, 1000)
+    power = xp.ldexp(xp.ones_like(largest), places)
+    return xp.round(vectors * power) / power
 
 
 def _distance(left: Array, right: Array) -> Array:
@@ -234,7 +275,19 @@ class Cost:
             given = f"sizes {sizes.shape}" + ("" if texts is None else f" and {len(texts)} pairs of texts")
             raise ValueError(f"A batch of {len(left)} takes sizes ({len(left)}, 2) and as many texts, got {given}.")
         cost = self.base.between(self.mixed(left), self.mixed(right))
-        pairs = PaddedPairs(sizes, texts, (left, right), self.before_evidence, tails, searched)
+        return self.changed(cost, PaddedPairs(sizes, texts, (left, right), self.before_evidence, tails, searched))
+
+    def prepared(self, texts: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """What the base distance compares of the vectors (n, d) of each text, in double precision."""
+        mixed = [self.mixed(np.asarray(rows, np.float64)[None])[0] for rows in texts]
+        ready: list[np.ndarray] = []
+        for batch in pieces([*range(len(mixed))], [Size(1, len(rows)) for rows in mixed], _MAX_ROWS_PREPARED):
+            rows = self.base.prepared(np.concatenate([mixed[number] for number in batch]))
+            ready += np.split(rows, np.cumsum([len(mixed[number]) for number in batch])[:-1])
+        return ready
+
+    def changed(self, cost: Array, pairs: PaddedPairs) -> Array:
+        """Costs (batch, n, m) of the base distance after all terms."""
         for term in self.terms:
             cost = term.changed(cost, pairs)
         return cost

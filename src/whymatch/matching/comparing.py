@@ -1,14 +1,15 @@
-"""Vectors in, costs out: the costs of many pairs of texts, those of the same sizes in one product."""
+"""Vectors in, costs out: the costs of many pairs of texts."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from whymatch.cost import Cost
+from whymatch.batching import Size, size_sorted
+from whymatch.cost import Cost, PaddedPairs
 from whymatch.text.encoders import Pair, Vectors
 
-MAX_SPANS_PER_PRODUCT = 2**13  # spans of texts whose vectors are stacked
+_MAX_CELLS_PER_BATCH = 2**16  # pairs of spans whose costs are changed together, padding included
 
 
 def compare(
@@ -20,21 +21,45 @@ def compare(
 ) -> list[np.ndarray]:
     """The cost (n, m) of every pair of spans, in double precision, for each pair of texts with these vectors.
 
-    A pair has the same costs, to the bit, alone and among others: nothing is padded. Evidence takes the `tails` (n, 2)
-    and (m, 2) of the spans, and the numbers of spans (pairs, 2) that were `searched`, where these are a part of them.
+    A pair has the same costs, to the bit, alone and among others. Evidence takes the `tails` (n, 2) and (m, 2) of the
+    spans, and the numbers of spans (pairs, 2) that were `searched`, where these are a part of them.
     """
-    groups: dict[tuple[tuple[int, ...], ...], list[int]] = defaultdict(list)
-    for number, (left, right) in enumerate(vectors):
-        groups[left.shape, right.shape].append(number)
+    distinct = {id(rows): rows for both in vectors for rows in both}
+    prepared = dict(zip(distinct, cost.prepared([*distinct.values()]), strict=True))
+    plain = [cost.base.compared(prepared[id(left)], prepared[id(right)]) for left, right in vectors]
+    if not cost.terms:
+        return plain
     costs: dict[int, np.ndarray] = {}
-    for ((n, *_), (m, *_)), numbers in groups.items():
-        size = max(1, MAX_SPANS_PER_PRODUCT // max(1, n + m))
-        for batch in (numbers[start : start + size] for start in range(0, len(numbers), size)):
-            left, right = (np.stack([vectors[i][side] for i in batch]).astype(np.float64) for side in (0, 1))
-            both = None
-            if tails is not None:
-                both = np.stack([tails[i][0] for i in batch]), np.stack([tails[i][1] for i in batch])
-            trials = None if searched is None else searched[batch]
-            computed = cost(left, right, texts=[pairs[i] for i in batch], tails=both, searched=trials)
-            costs |= zip(batch, computed, strict=True)
+    for batch in _batches(cost, plain):
+        sizes = np.array([plain[number].shape for number in batch])
+        both = None
+        if tails is not None:
+            both = _padded([tails[number][0] for number in batch]), _padded([tails[number][1] for number in batch])
+        trials = None if searched is None else searched[batch]
+        known = PaddedPairs(sizes, [pairs[number] for number in batch], None, cost.before_evidence, both, trials)
+        changed = cost.changed(_padded([plain[number] for number in batch]), known)
+        costs |= {number: own[:n, :m] for number, own, (n, m) in zip(batch, changed, sizes.tolist(), strict=True)}
     return [costs[number] for number in range(len(pairs))]
+
+
+def _batches(cost: Cost, matrices: Sequence[np.ndarray]) -> Iterator[list[int]]:
+    """The numbers of matrices (n, m) that are changed together: of similar sizes.
+
+    They have the same size where costs depend on more than two spans, since sums over a padded text are rounded
+    otherwise.
+    """
+    sizes = [Size(1, *matrix.shape) for matrix in matrices]
+    groups: dict[object, list[int]] = defaultdict(list)
+    for number, size in enumerate(sizes):
+        groups[size if cost.contextual else None].append(number)
+    for numbers in groups.values():
+        yield from size_sorted(numbers, sizes, _MAX_CELLS_PER_BATCH)
+
+
+def _padded(matrices: Sequence[np.ndarray]) -> np.ndarray:
+    """(matrices, rows, columns): matrices with zeros behind their rows and columns."""
+    rows, columns = np.max([matrix.shape for matrix in matrices], axis=0)
+    padded = np.zeros((len(matrices), rows, columns))
+    for own, matrix in zip(padded, matrices, strict=True):
+        own[: len(matrix), : matrix.shape[1]] = matrix
+    return padded
