@@ -320,3 +320,22 @@ def test_a_trained_ranker_ranks_and_aligns(minilm: Path, tmp_path: Path) -> None
         assert "sentence; got word" in refused["detail"]
         model = client.app.state.service.models.ranker  # type: ignore[attr-defined]
         assert [*model.encoder.known] == []  # texts of requests are not kept
+
+
+def test_relations_are_those_of_the_library_and_only_where_they_are_asked_for(client: TestClient) -> None:
+    left, right = "Take 5 mg twice a day. My wifi drops every few minutes.", "Take 50 mg twice a day."
+    links = wm.Aligner(relations=True).align(left, right).links
+    expected = [link.relation.name for link in links if link.relation is not None]
+    assert len(expected) == len(links) == 1
+    pair = {"left": left, "right": right}
+    alone = answered(client.post("/align", json=pair | {"relations": True}))
+    batch = answered(client.post("/align/batch", json={"pairs": [pair, pair], "relations": True}))["results"]
+    for found in (alone, *batch):
+        assert [link["relation"]["name"] for link in found["links"]] == expected
+        assert [conflict["kind"] for conflict in found["links"][0]["conflicts"]] == ["number"]
+        assert Alignment.from_dict(found).verdict == found["verdict"]
+        assert "contradict each other in 1 place" in found["verdict"]
+    for asked in ({}, {"page": True, "relations": False}):
+        found = answered(client.post("/align", json=pair | asked))
+        assert [link["relation"] for link in found["links"]] == [None]
+    assert answered(client.post("/align", json=pair | {"page": True}))["links"][0]["relation"] is not None

@@ -38,7 +38,28 @@ def _align(models: Models, questions: Sequence[Question], *, clip: bool) -> list
     good = [pair for question in questions for pair in question.pairs if not isinstance(pair, Problem)]
     outcomes = iter(_outcomes(questions[0].aligner, good, questions[0].constraint, clip=clip))
     results = [[pair if isinstance(pair, Problem) else next(outcomes) for pair in asked.pairs] for asked in questions]
+    results = _related(models, questions, results)
     return [_attempt(_encode, models, question, result) for question, result in zip(questions, results, strict=True)]
+
+
+def _related(
+    models: Models, questions: Sequence[Question], results: list[list[Alignment | Exception]]
+) -> list[list[Alignment | Exception]]:
+    """The results with what links mean, for the questions that ask for it; all of them are read in one batch."""
+    read = {
+        (asked, place): why
+        for asked, outcomes in enumerate(results)
+        for place, why in enumerate(outcomes)
+        if questions[asked].reads_relations and isinstance(why, Alignment)
+    }
+    related = _attempt(models.related, [*read.values()])
+    if isinstance(related, Exception):
+        related = [related] * len(read)
+    changed = dict(zip(read, related, strict=True))
+    return [
+        [changed.get((asked, place), why) for place, why in enumerate(outcomes)]
+        for asked, outcomes in enumerate(results)
+    ]
 
 
 def _outcomes(
@@ -56,10 +77,7 @@ def _outcomes(
 def _encode(models: Models, question: Question, outcomes: Sequence[Alignment | Exception]) -> bytes:
     """The answer to a question as JSON. Raises what is wrong with a single pair; of many, what is no problem of one."""
     if isinstance(question.asked, AlignRequest):
-        outcome = outcomes[0]
-        if question.asked.page and isinstance(outcome, Alignment):
-            outcome = models.related(outcome)
-        return _encode_alignment(outcome, page=question.asked.page)
+        return _encode_alignment(outcomes[0], page=question.asked.page)
     results = []
     for outcome in outcomes:
         result = _attempt(_encode_alignment, outcome)

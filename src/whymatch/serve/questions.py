@@ -5,7 +5,7 @@ be answered.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from whymatch.matching.aligner import Aligner
@@ -37,6 +37,12 @@ class Question:
     pairs: Sequence[Documents | Problem]
     size: int
 
+    @property
+    def reads_relations(self) -> bool:
+        """Whether links are to say what they mean: as asked, or else where there is a page."""
+        relations = getattr(self.asked, "relations", False)
+        return getattr(self.asked, "page", False) if relations is None else relations
+
 
 def pairing(models: Models, asked: AlignRequest | BatchRequest) -> Question:
     """The question of /align or /align/batch. A pair of many that cannot be aligned is a problem of its own."""
@@ -58,9 +64,12 @@ def pairing(models: Models, asked: AlignRequest | BatchRequest) -> Question:
     _count_cells(models, good)
     cells = sum(_cells_solved(constraint, len(left), len(right)) for left, right in good)
     size = tokens + _TOKENS_PER_SPAN * sum(len(text) for pair in good for text in pair) + cells // _CELLS_PER_TOKEN
+    question = Question(asked, aligner, constraint, pairs, size)
+    if question.reads_relations:
+        size += 3 * tokens  # linked spans are read together in both orders, and then their words
     if isinstance(asked, AlignRequest) and asked.page:
         size += _TOKENS_PER_PAGE + 2 * tokens  # the words inside links are read in windows that overlap
-    return Question(asked, aligner, constraint, pairs, size)
+    return replace(question, size=size)
 
 
 def ranking(models: Models, asked: RankRequest) -> Question:

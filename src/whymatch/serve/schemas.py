@@ -47,6 +47,9 @@ _ConstraintText: TypeAlias = Annotated[str, Field(pattern=f"^({_CONSTRAINTS})$")
 _Below: TypeAlias = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
 _Count: TypeAlias = Annotated[int, Field(ge=1, le=_MAX_K)]
 _Page: TypeAlias = Annotated[bool, Field(description='Adds "page": the picture as a web page that needs nothing else.')]
+_Relations: TypeAlias = Annotated[
+    bool, Field(description="Says of each link of English texts what it means, and which words contradict each other.")
+]
 
 
 def _examples(*examples: Any) -> ConfigDict:
@@ -116,12 +119,13 @@ class SpanChoice(Choice):
 
 
 class AlignRequest(SpanChoice):
-    """Two texts to be aligned."""
+    """Two texts to be aligned; relations are read for a page, unless `relations` is false."""
 
     left: Text
     right: Text
     clip: Annotated[bool, Field(description="Makes k smaller where a text is short, instead of refusing.")] = False
     page: _Page = False
+    relations: _Relations | None = None
     model_config = _examples(_EXAMPLE | {"constraint": "exactly:2"}, _EXAMPLE | {"spans": "word"})
 
 
@@ -137,6 +141,7 @@ class BatchRequest(SpanChoice):
 
     pairs: Annotated[list[Pair], Field(min_length=1, fail_fast=True)]
     clip: bool = False
+    relations: _Relations = False
     model_config = _examples({"pairs": [_EXAMPLE, _EXAMPLE], "constraint": "exactly:2", "clip": True})
 
 
