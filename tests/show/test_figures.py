@@ -1,6 +1,7 @@
 """Figures for papers: every format, and any text as it stands."""
 
 import re
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
@@ -9,6 +10,7 @@ import pytest
 
 import whymatch as wm
 from tests.show.evidence import matching
+from whymatch.matching.relations import RELATIONS, Relation
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
@@ -129,3 +131,16 @@ def test_a_reliability_diagram_is_drawn_in_every_format(ending: str, tmp_path: P
     file = tmp_path / f"diagram{ending}"
     reliability_diagram([[0.5, 0.2, 0.1], [0.5, 0.8, 0.9]], [[0.2, 0], [0.8, 1], [0.85, 1]], file)
     assert file.read_bytes().startswith(SIGNATURES[ending])
+
+
+def test_a_figure_has_the_sign_of_every_relation_a_legend_and_a_broken_line_for_contradictions(tmp_path: Path) -> None:
+    why = matching(wm.UpTo(1, below=-5.0))
+    assert len(why.links) == 2
+    meanings = [
+        Relation(name, {other: float(other == name) for other in RELATIONS}) for name in ("same", "contradicts")
+    ]
+    links = tuple(replace(link, relation=meaning) for link, meaning in zip(why.links, meanings, strict=True))
+    plain, read = (drawn(each, tmp_path / "figure.svg") for each in (why, replace(why, links=links)))
+    assert "stroke-dasharray" not in "".join(line for line in plain.splitlines() if "C " in line)
+    assert [drawn_text.count(sign) for drawn_text in (words(plain), words(read)) for sign in "=≠"] == [0, 0, 2, 2]
+    assert curves(read) == 2

@@ -14,7 +14,7 @@ from matplotlib.path import Path as Curve
 from matplotlib.textpath import TextToPath
 
 from whymatch.files import whole_file
-from whymatch.show.words import plain, worth
+from whymatch.show.words import SIGNS, meaning, plain, worth
 
 COLOURS = ["#0072b2", "#b84a00", "#007a5a", "#a0497d", "#7a6000", "#5b4bb5"]
 _LINE, _COLUMN, _GUTTER = 0.19, 3.4, 1.1  # inches: height of a line, width of a text, width between texts
@@ -24,6 +24,14 @@ _RATINGS = {0: ("#c5523f", "white"), 1: ("#c9ced4", "black"), 2: ("#2f6fb0", "wh
 """The colour of a rating, as in the paper, and that of a number on it."""
 _LEGEND = "rating, higher is better; the mean is on the right"
 _MIN_LABELLED = 0.07  # share of a bar that has room for a number
+_MEANINGS = {
+    "same": COLOURS[2],
+    "implies": COLOURS[0],
+    "implied": COLOURS[0],
+    "contradicts": "#c5271b",
+    "related": "#5f6771",
+}
+"""The colour of a link by its relation, where relations were read."""
 
 
 def rated_bars(report: Mapping[str, Any], file: Path) -> None:
@@ -103,31 +111,56 @@ def _without_warnings_of_glyphs() -> Iterator[None]:
 
 @_without_warnings_of_glyphs()
 def links_as_figure(picture: Mapping[str, Any], file: Path) -> None:
-    """Two texts side by side, a box for each span, curves between linked ones, wider for more evidence."""
+    """Two texts side by side, a box for each span, curves between linked ones, wider for more evidence.
+
+    Where relations were read, colours and signs stand for them, and contradictions are broken lines.
+    """
     columns = [_boxes(picture[side]) for side in ("left", "right")]
-    height = max([0.4, *(box["bottom"] for column in columns for box in column)]) + 0.05
-    width = 2 * _COLUMN + _GUTTER
+    relations = [meaning(link) for link in picture["links"]]
+    read = [relation for relation in SIGNS if relation in relations]
+    bottom = max([0.4, *(box["bottom"] for column in columns for box in column)]) + 0.05
+    height, width = bottom + (_LINE + 0.1 if read else 0.0), 2 * _COLUMN + _GUTTER
     figure = Figure(figsize=(width, height))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, width), ylim=(height, 0))
     axes.axis("off")
-    colour = {}
-    for number, link in reversed(list(enumerate(picture["links"]))):
+    colours = [
+        COLOURS[number % len(COLOURS)] if relation is None else _MEANINGS[relation]
+        for number, relation in enumerate(relations)
+    ]
+    of_box = {}
+    for link, colour in reversed([*zip(picture["links"], colours, strict=True)]):
         for side in (0, 1):
-            colour[side, link["at"][side]] = COLOURS[number % len(COLOURS)]
+            of_box[side, link["at"][side]] = colour
     for side, column in enumerate(columns):
         for number, box in enumerate(column):
-            _draw_box(axes, side * (_COLUMN + _GUTTER), box, colour.get((side, number)))
+            _draw_box(axes, side * (_COLUMN + _GUTTER), box, of_box.get((side, number)))
     strengths = worth(picture)
-    strongest = max(strengths, default=1.0)
-    for number, (link, strength) in enumerate(zip(picture["links"], strengths, strict=True)):
-        y, z = (columns[side][link["at"][side]]["middle"] for side in (0, 1))
-        x, middle = _COLUMN, _COLUMN + _GUTTER / 2
-        points = [(x, y), (middle, y), (middle, z), (x + _GUTTER, z)]
-        curve = Curve(points, [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4])
-        thick = 1 + 4 * max(strength, 0) / max(strongest, 1e-9)
-        axes.add_patch(PathPatch(curve, facecolor="none", edgecolor=COLOURS[number % len(COLOURS)], linewidth=thick))
+    strongest = max([*strengths, 1e-9])
+    for link, strength, colour, relation in zip(picture["links"], strengths, colours, relations, strict=True):
+        ends = [columns[side][link["at"][side]]["middle"] for side in (0, 1)]
+        _draw_curve(axes, ends, colour, 1 + 4 * max(strength, 0) / strongest, relation)
+    for place, relation in enumerate(read):
+        label = f"{SIGNS[relation]} {relation}"
+        x, y = 0.05 + place * width / len(SIGNS), height - 0.05 - _LINE / 2
+        axes.text(x, y, label, va="center", color=_MEANINGS[relation], fontproperties=_FONT)
     save(figure, file)
+
+
+def _draw_curve(axes: Any, ends: Sequence[float], colour: str, width: float, relation: str | None) -> None:
+    """The curve of a link between the heights of its boxes, with the sign of its relation where one was read.
+
+    Signs stand at the left ends of curves, so that those of links that cross do not cover each other.
+    """
+    x, middle = _COLUMN, _COLUMN + _GUTTER / 2
+    points = [(x, ends[0]), (middle, ends[0]), (middle, ends[1]), (x + _GUTTER, ends[1])]
+    curve = Curve(points, [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4])
+    broken = "--" if relation == "contradicts" else "-"
+    axes.add_patch(PathPatch(curve, facecolor="none", edgecolor=colour, linewidth=width, linestyle=broken))
+    if relation is not None:
+        box = {"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": colour, "linewidth": 0.8}
+        place: dict[str, Any] = {"ha": "center", "va": "center", "fontproperties": _FONT, "bbox": box}
+        axes.text(x + 0.27 * _GUTTER, 0.88 * ends[0] + 0.12 * ends[1], SIGNS[relation], color=colour, **place)
 
 
 def _boxes(text: Mapping[str, Any]) -> list[dict[str, Any]]:
