@@ -43,7 +43,7 @@ class Given(Base):
 
     name, words, neutral = "given", "given", 1.0
 
-    def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def compared(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         return 1 - left @ right.mT
 
 

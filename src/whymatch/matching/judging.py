@@ -171,7 +171,7 @@ def judgements(pairs: Sequence[Pair], bits: Sequence[float], tails: Sequence[Vec
 
 def _plain(tails: np.ndarray) -> _PlainTails:
     """The tails (spans, 2) of a text as plain values."""
-    return tuple(map(tuple, tails.tolist()))  # type: ignore[arg-type]
+    return tuple(map(tuple, tails.tolist()))
 
 
 def _notes(pair: Pair, tails: tuple[_PlainTails, _PlainTails], encoder: str) -> Iterator[str]:
