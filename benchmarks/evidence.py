@@ -197,17 +197,19 @@ def calibration(aligner: wm.Aligner, corpora: Sequence[Corpus], tests: Sequence[
 
 
 def single_pairs(aligner: wm.Aligner, corpora: Sequence[Corpus], tests: Sequence[Corpus], number: int) -> None:
-    """Pairs judged one by one against the background that ships."""
+    """Pairs judged one by one against the background that ships, and against one of their own texts."""
     general = shipped_background(aligner)
-    fitted = fit(aligner, corpora, CHOICES, general)["general"]
+    fitted = fit(aligner, corpora, CHOICES, general)
     rows = []
     for corpus in tests:
-        measured = Measured(corpus, aligner, general)
-        kinds = random_pairs(corpus, number, seed=0), corpus.matches
-        chances = (fitted.probability(measured.surprise(pairs), measured.counted(pairs)) for pairs in kinds)
-        rows.append([corpus.name, *(_share(chance > 0.5) for chance in chances)])
-    print("Single pairs against the background that ships: probability above one half\n")
-    print(table(["pairs of", "random pairs", "duplicates"], rows), "\n", flush=True)
+        for name, background in (("ships", general), ("is of these texts", None)):
+            calibration = fitted["corpus" if background is None else "general"]
+            measured = Measured(corpus, aligner, background)
+            kinds = random_pairs(corpus, number, seed=0), corpus.matches
+            chances = (calibration.probability(measured.surprise(pairs), measured.counted(pairs)) for pairs in kinds)
+            rows.append([corpus.name, name, *(_share(chance > 0.5) for chance in chances)])
+    print("Probability above one half, by the background\n")
+    print(table(["pairs of", "the background", "random pairs", "duplicates"], rows), "\n", flush=True)
 
 
 def other_encoders(corpora: Sequence[Corpus], threshold: float, word_vectors: Path | None) -> None:

@@ -6,11 +6,10 @@ Vectors of the data are kept in FOLDER, so that a second run encodes nothing. Wr
 src/whymatch/matching/general/: minilm.safetensors (the vectors of texts.txt in 8 bits) and measured.json.
 
 Both calibrations are fitted on StackExchange's duplicates, and on pairs of one site that are none: half of them drawn
-at random, half listed by the data set. Each site is a corpus of its own, once with whole posts and once with titles
-alone, since a user's corpus is mostly about one subject, and its texts are short or long. For the calibration of
-corpora, each site is its own background and duplicates have half of the weight. For that of single pairs the background
-is the one that ships, which knows little of the subject that both texts are about: duplicates have 40% of the weight,
-so that it is more careful, and the sizes of the texts count.
+at random, half listed by the data set. Duplicates have 40% of the weight. Each site is a corpus of its own, once with
+whole posts and once with titles alone, since a user's corpus is mostly about one subject, and its texts are short or
+long. For the calibration of corpora, each site is its own background. For that of single pairs the background is the
+one that ships, which knows little of the subject that both texts are about, so that the sizes of the texts count.
 """
 
 import argparse
@@ -34,6 +33,7 @@ from whymatch.matching.significance import Calibration
 _MIN_MATCHES = 25  # of a site that is a corpus of its own
 _MIN_SITE_SPANS = 400
 _RANDOM_PAIRS = 1500
+_SHARE = 0.4  # of the weight, for pairs that match
 
 
 def main() -> None:
@@ -80,17 +80,10 @@ def fit(
     """The calibrations of corpora with a background of their own, and of single pairs."""
     by_site = (corpus.of([site]) for corpus in corpora for site in sites)
     parts = [part for part in by_site if len(part.matches) >= _MIN_MATCHES and _spans(part) >= _MIN_SITE_SPANS]
-    words = f"posts and titles of {len(sites)} StackExchange sites: duplicates, and"
+    words = f"posts and titles of {len(sites)} StackExchange sites: duplicates, and one and a half times as many others"
     return {
-        "corpus": fit_one(
-            [Measured(part, aligner) for part in parts], f"{words} as many pairs of a site that are none"
-        ),
-        "general": fit_one(
-            [Measured(part, aligner, general) for part in parts],
-            f"{words} one and a half times as many pairs of a site that are none",
-            share=0.4,
-            by_size=True,
-        ),
+        "corpus": fit_one([Measured(part, aligner) for part in parts], words),
+        "general": fit_one([Measured(part, aligner, general) for part in parts], words, general=True),
     }
 
 
@@ -98,8 +91,8 @@ def _spans(corpus: Corpus) -> int:
     return sum(map(len, corpus.documents))
 
 
-def fit_one(parts: Sequence[Measured], fitted_on: str, *, share: float = 0.5, by_size: bool = False) -> Calibration:
-    """A calibration in which each part counts by its matches, and these count as a `share` of all."""
+def fit_one(parts: Sequence[Measured], fitted_on: str, *, general: bool = False) -> Calibration:
+    """A calibration in which each part counts by its matches; sizes count where the background is `general`."""
     p_values, labels, weights, sizes = (list[np.ndarray]() for _ in range(4))
     for part in parts:
         corpus = part.corpus
@@ -111,7 +104,8 @@ def fit_one(parts: Sequence[Measured], fitted_on: str, *, share: float = 0.5, by
                 labels.append(np.full(len(pairs), match))
                 weights.append(np.full(len(pairs), weight * len(corpus.matches) / len(pairs)))
     values, matches, counts = map(np.concatenate, (p_values, labels, weights))
-    return Calibration.fit(values, matches, fitted_on, counts, share, np.concatenate(sizes) if by_size else None)
+    by_size = np.concatenate(sizes) if general else None
+    return Calibration.fit(values, matches, fitted_on, counts, _SHARE, by_size, general=general)
 
 
 if __name__ == "__main__":

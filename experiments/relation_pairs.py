@@ -127,8 +127,9 @@ def edinburgh(data: Path, split: str) -> list[Example]:
     return [Example(pair["source"], pair["target"], Label.NOT_CONTRADICTS, "edinburgh") for pair in pairs]
 
 
-def mtref_dev(data: Path) -> list[Example]:
-    lines = (data / "word_alignment" / "mtref" / "mtref-dev.tsv").read_text(encoding="utf-8").splitlines()
+def mtref(data: Path, part: str) -> list[Example]:
+    """Human paraphrases that are not trained on: the train part sets a threshold, the dev part evaluates."""
+    lines = (data / "word_alignment" / "mtref" / f"mtref-{part}.tsv").read_text(encoding="utf-8").splitlines()
     fields = (line.split("\t") for line in lines if line)
     return [Example(row[1], row[3], Label.NOT_CONTRADICTS, "mtref") for row in fields]
 

@@ -3,9 +3,10 @@
     python -m experiments.relation_results --data DATA --wordnet FOLDER --weights FILE --out FOLDER
 
 Writes FOLDER/weights.safetensors in half precision and card.json, and prints the table. The temperature is fitted on
-the quarter of e-SNLI dev that is not trained on, and so is the threshold of `contradicts`, with harmless edits of that
-quarter's sentences, of made ones and of training sentences. Everything else is measured on sentences, names, opposites
-and templates that are not trained on.
+the quarter of e-SNLI dev that is not trained on. The threshold of `contradicts` is the lowest that calls so at most 1%
+of harmless edits of that quarter's sentences, of made ones and of training sentences, and at most 2% of the human
+paraphrases of MTRef's train part. Everything else is measured on sentences, names, opposites and templates that are not
+trained on.
 """
 
 import argparse
@@ -31,7 +32,7 @@ from experiments.edits.made import statement
 from experiments.edits.roles import made_pair
 from experiments.edits.wordnet import WordNet
 from experiments.relation_card import card
-from experiments.relation_pairs import Label, edinburgh, mtref_dev, own_texts, paws, snli_dev, snli_test
+from experiments.relation_pairs import Label, edinburgh, mtref, own_texts, paws, snli_dev, snli_test
 from whymatch.files import write_whole
 from whymatch.matching.entailing import Entailment
 from whymatch.matching.relations import RELATIONS, chosen, combined
@@ -39,6 +40,8 @@ from whymatch.matching.relations import RELATIONS, chosen, combined
 _PER_KIND = 50  # edits of a kind for each source
 _MAX_WORDS = 40
 _MAX_FALSE_ALARMS = 0.01  # of harmless edits on which the threshold is chosen
+_MAX_CONTRADICTING_PARAPHRASES = 0.02  # of human paraphrases, likewise: some of them do contradict each other
+_PARAPHRASES = 800
 _CONTRADICTS = RELATIONS.index("contradicts")
 _ISTS = {
     "EQUI": "same",
@@ -99,7 +102,7 @@ def test_sources(data: Path, lexicon: Lexicon) -> dict[str, list[str]]:
     return {
         "captions": [*dict.fromkeys(captions)],
         "encyclopedia": [example.left for example in paws(data)[1]],
-        "news": [text for example in mtref_dev(data) for text in (example.left, example.right)],
+        "news": [text for example in mtref(data, "dev") for text in (example.left, example.right)],
         "written for whymatch": [sentence for text in own_texts("test") for sentence in text],
         "posts": _posts(data, rng),
         "templates": [*dict.fromkeys(statement(rng, lexicon) for _ in range(2000))],
@@ -133,7 +136,7 @@ def ists(data: Path) -> dict[str, list[tuple[str, str, str]]]:
 
 
 def calibrated(network: Entailment, data: Path, lexicon: Lexicon) -> Calibrated:
-    """Fits the temperature and the threshold on the quarter of e-SNLI dev that is not trained on."""
+    """Fits the temperature on the quarter of e-SNLI dev that is not trained on, and chooses the threshold."""
     held_out = snli_dev(data)[1]
     logits = torch.from_numpy(network.logits([(example.left, example.right) for example in held_out]))
     labels = torch.tensor([_LABEL_NUMBERS[example.label] for example in held_out])
@@ -151,8 +154,10 @@ def calibrated(network: Entailment, data: Path, lexicon: Lexicon) -> Calibrated:
     }
     harmless = edits_by_kind([*HARMLESS], sentences, lexicon, seed=2)
     pairs = [pair for own in harmless.values() for pair in own]
-    scores = Calibrated(network, temperature, 0.5).probabilities(pairs)[:, _CONTRADICTS]
-    threshold = float(np.quantile(scores, 1 - _MAX_FALSE_ALARMS))
+    human = [(example.left, example.right) for example in random.Random(2).sample(mtref(data, "train"), _PARAPHRASES)]
+    scores = Calibrated(network, temperature, 0.5).scores({"harmless": pairs, "human": human})
+    limits = {"harmless": _MAX_FALSE_ALARMS, "human": _MAX_CONTRADICTING_PARAPHRASES}
+    threshold = max(float(np.quantile(scores[kind], 1 - share)) for kind, share in limits.items())
     return Calibrated(network, round(temperature, 4), round(min(max(threshold, 0.5), 0.9), 4))
 
 
@@ -173,7 +178,7 @@ def measured(model: Calibrated, data: Path, lexicon: Lexicon) -> dict[str, Any]:
     harmless["identical", "all"] = [(text, text) for texts in sources.values() for text in rng.sample(texts, _PER_KIND)]
     human = {
         name: [(example.left, example.right) for example in own]
-        for name, own in (("MTRef dev", mtref_dev(data)), ("Edinburgh++ test", edinburgh(data, "test")))
+        for name, own in (("MTRef dev", mtref(data, "dev")), ("Edinburgh++ test", edinburgh(data, "test")))
     }
     of_edits, of_harmless, of_human = (model.scores(groups) for groups in (edits, harmless, human))
     results["edits called contradicts"] = _shares(of_edits, model.contradicts_from)

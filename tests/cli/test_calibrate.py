@@ -78,7 +78,11 @@ def test_a_bad_line_is_reported_and_the_others_count(calibrate: Align, tmp_path:
 @pytest.mark.parametrize(
     ("lines", "options", "message"),
     [
-        (LINES[:10], [], "5 or more pairs of each kind; pairs.jsonl has 10 that match and 0 that do not"),
+        (
+            LINES[:10],
+            [],
+            "all of them labelled; got 10 pairs, 10 of them labelled as matches",
+        ),
         (LINES, ["--cost", "cosine"], "cosine distance has none"),
         (LINES, ["--figure", "diagram.jpg"], ".svg, .pdf or .png"),
         (LINES, ["--limit", "0"], "--limit"),
@@ -103,9 +107,10 @@ def test_probabilities_that_come_true_have_no_calibration_error() -> None:
     assert brier_score(judged) == pytest.approx(np.mean(probability * (1 - probability)))
 
 
-def test_more_pairs_that_do_not_match_change_no_metric() -> None:
+def test_metrics_are_means_over_pairs_as_they_come() -> None:
     judged = np.random.default_rng(0).random((50, 2))
     judged[:, 1] = judged[:, 1].round()
-    more = np.concatenate([judged, *[judged[judged[:, 1] == 0]] * 4])
+    sure = np.array([[0.05, 0.0]] * 150)
     for metric in (calibration_error, brier_score):
-        assert metric(more) == pytest.approx(metric(judged))
+        assert metric(np.concatenate([judged] * 3)) == pytest.approx(metric(judged))
+        assert metric(np.concatenate([judged, sure])) < metric(judged)

@@ -1,5 +1,6 @@
 """Laws of evidence: bits follow from the tails of a background, and chance is worth nothing."""
 
+import json
 import pickle
 from collections.abc import Callable, Sequence
 from itertools import combinations, permutations
@@ -12,6 +13,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 from scipy.optimize import linear_sum_assignment
 
@@ -34,6 +36,7 @@ from whymatch.cost import (
     WordCounts,
 )
 from whymatch.cost.background import MAX_SPANS, MIN_SPANS, MIN_TEXTS, sample
+from whymatch.cost.evidence import counted_spans
 from whymatch.text.document import Document, joined
 
 shapes = st.sampled_from(SHAPES)
@@ -350,6 +353,54 @@ def test_a_damaged_background_is_refused(how: str, tmp_path: Path) -> None:
         Background.read(file)
 
 
+@pytest.mark.parametrize("fact", ["encoder", "general", "spans"])
+def test_no_fact_of_a_background_can_change_unnoticed(fact: str, tmp_path: Path) -> None:
+    file = tmp_path / "background.safetensors"
+    background(draw("ordinary", 200, 7)).write(file)
+    arrays = load_file(file)
+    with safe_open(file, framework="np") as stored:
+        facts = stored.metadata()
+    if fact == "spans":
+        texts = json.loads(arrays["texts"].tobytes())
+        texts["spans"][3][0][1] -= 1
+        arrays["texts"] = np.frombuffer(json.dumps(texts, ensure_ascii=False).encode(), dtype=np.uint8)
+    else:
+        facts[fact] = {"encoder": "another", "general": "true"}[fact]
+    save_file(arrays, file, facts)
+    with pytest.raises(ValueError, match="damaged"):
+        Background.read(file)
+
+
+@pytest.mark.parametrize("base", [Cosine(), NegativeCosine(), Euclidean()], ids=lambda base: base.name)
+def test_a_template_has_no_evidence_under_any_cost_with_a_lowest_value(base: Base) -> None:
+    rows = draw("ordinary", 400, 12)
+    rows[::2] = rows[0]  # half of the background are copies of one span
+    made = background(rows, 4)
+    cost = Cost(base, Evidence(made))
+    before = cost.before_evidence
+    assert before is not None
+    (tails,) = made.tails(before, [joined(["template", "another"])], [rows[[0, 1]]])
+    left, _ = counted_spans(tails[None], tails[None], before.least)
+    assert left.tolist() == [[False, True]]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_background_has_finite_vectors(value: float) -> None:
+    rows = draw("ordinary", 200, 3)
+    rows[7, 1] = value
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        background(rows)
+
+
+def test_texts_of_other_dimensions_than_the_background_are_refused() -> None:
+    with pytest.raises(ValueError, match="vectors of 5 dimensions, and the texts of 4"):
+        background(draw("ordinary", 200, 5)).tails(Cost(Cosine()), [joined(["a"])], [draw("ordinary", 1, 4)])
+    with pytest.raises(TypeError, match="got one string"):
+        Background.of("a text", wm.Aligner("line", wm.Precomputed({"a": [1.0]})))
+    with pytest.raises(TypeError, match="takes a Background or nothing"):
+        Evidence(5)  # type: ignore[arg-type]
+
+
 def test_a_background_can_be_pickled() -> None:
     made = background(draw("ordinary", 240, 5))
     text, rows = joined(["a", "b"]), draw("ordinary", 2, 5, seed=1)
@@ -363,9 +414,9 @@ def test_a_background_can_be_pickled() -> None:
 @pytest.mark.parametrize(
     ("spans", "per_text", "message"),
     [
-        (MIN_SPANS - 1, 4, f"takes {MIN_TEXTS} texts with {MIN_SPANS} spans or more.*has 50 with 199"),
-        (MIN_SPANS, 25, "has 8 with 200"),
-        (4, 4, "has 1 with 4"),
+        (MIN_SPANS - 1, 4, f"takes {MIN_TEXTS} texts with {MIN_SPANS} spans or more.*has 50 texts with 199 spans"),
+        (MIN_SPANS, 25, "has 8 texts with 200 spans"),
+        (4, 4, "has 1 texts with 4 spans"),
     ],
 )
 def test_a_background_that_says_too_little_is_refused(spans: int, per_text: int, message: str) -> None:

@@ -24,7 +24,7 @@ from whymatch.matching.shipped import (
     shipped_chance,
     shipped_texts,
 )
-from whymatch.matching.significance import Chance
+from whymatch.matching.significance import Calibration, Chance
 from whymatch.text.document import Document
 from whymatch.text.encoders import Encoder
 from whymatch.text.spans import Span
@@ -153,7 +153,7 @@ def test_spans_that_cannot_be_read_have_no_link_and_a_note(illiterate: wm.Aligne
     left, right = "topic1 a\ntopic2 ?\n...", "topic2 ?\ntopic1 b\n—\ntopic3 ?"
     why = illiterate.align(left, right)
     assert why.to_pharaoh() == "0-1"
-    assert why.notes == (
+    assert why.notes[-3:] == (
         "1 span of the left text cannot be read by illiterate, and has no evidence.",
         "1 span of the left text has no letter or digit, and no evidence.",
         "2 spans of the right text cannot be read by illiterate, and have no evidence.",
@@ -264,19 +264,53 @@ def test_more_shared_topics_are_more_evidence(drawn: wm.Aligner) -> None:
 
 def test_calibrating_changes_probabilities_and_nothing_else(drawn: wm.Aligner) -> None:
     own = aligner_of_lines(drawn.judge.background)
-    pairs = [texts_about([0, 1], [0, 1]), texts_about([0, 1], [2, 3])] * 4
+    pairs = [texts_about([0, 1], [0, 1]), texts_about([0, 1], [2, 3])] * 5
     before = own.align(*pairs[0])
-    calibration = own.calibrate(pairs, [True, False] * 4, "eight pairs")
+    calibration = own.calibrate(pairs, [True, False] * 5, "ten pairs")
     why = own.align(*pairs[0])
     assert why.judgement is not None
-    assert why.judgement.calibrated_on == calibration.fitted_on == "eight pairs"
+    assert why.judgement.calibrated_on == calibration.fitted_on == "ten pairs"
     assert before.judgement is not None
     restored = replace(
         why.judgement, probability=before.judgement.probability, calibrated_on=before.judgement.calibrated_on
     )
     assert replace(why, judgement=restored) == before
     with pytest.raises(ValueError, match="cosine distance has none"):
-        wm.Aligner("line", DRAWN, "cosine").calibrate(pairs, [True, False] * 4)
+        wm.Aligner("line", DRAWN, "cosine").calibrate(pairs, [True, False] * 5)
+
+
+def test_a_calibration_is_for_the_kind_of_background_it_was_fitted_with(drawn: wm.Aligner) -> None:
+    own = aligner_of_lines(drawn.judge.background)
+    before = own.align("topic1 a", "topic1 b")
+    own.judge.calibration = Calibration(1.0, -1.0, "other pairs", general=not before.judgement.general)  # type: ignore[union-attr]
+    after = own.align("topic1 a", "topic1 b")
+    assert after.probability == before.probability
+    assert [note for note in after.notes if "calibration of other pairs was not used" in note] == [after.notes[-1]]
+    own.judge.calibration = replace(own.judge.calibration, general=not own.judge.calibration.general)
+    assert own.align("topic1 a", "topic1 b").judgement.calibrated_on == "other pairs"  # type: ignore[union-attr]
+
+
+def test_a_background_of_few_texts_is_careful_and_says_so() -> None:
+    texts = ["\n".join(f"word{number * 7 + i} {number} {i}" for i in range(12)) for number in range(30)]
+    why = wm.Aligner("line", DRAWN, background=texts).align(texts[0], texts[1])
+    assert any("only 30 texts" in note for note in why.notes)
+    assert why.judgement is not None
+    assert why.judgement.calibrated_on == shipped_calibration(general=True).fitted_on
+    with pytest.raises(TypeError, match="a Background, an index or a list of texts, got str"):
+        wm.Aligner("line", DRAWN, background="folder")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e5])
+def test_the_size_of_an_encoders_vectors_changes_no_evidence(scale: float) -> None:
+    class Scaled:
+        name, contextual = f"scaled {scale}", False
+
+        def encode(self, texts: Sequence[str], spans: Sequence[Sequence[wm.Span]]) -> list[np.ndarray]:
+            return [scale * rows for rows in DRAWN.encode(texts, spans)]
+
+    text = "\n".join(CORPUS[0].split("\n")[:2])
+    one, other = (aligner_of_lines(encoder=encoder).align(text, CORPUS[0]) for encoder in (DRAWN, Scaled()))
+    assert other.bits == pytest.approx(one.bits, rel=0.01)
 
 
 UNRELATED = [

@@ -12,8 +12,8 @@ import whymatch as wm
 from whymatch.cost import Evidence, Relations
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.conflicts import Conflict
-from whymatch.matching.relating import NOT_ENGLISH, looks_english
-from whymatch.matching.relations import RELATIONS
+from whymatch.matching.relating import NOT_ENGLISH, TOO_LONG, looks_english
+from whymatch.matching.relations import RELATIONS, shipped_reader
 
 LEFT = (
     "Good morning to all of you. Take 5 mg of it twice a day. Mary sold the house to Peter. "
@@ -58,7 +58,22 @@ def test_a_price_for_contradictions_leaves_the_links_that_agree() -> None:
     assert {link.at for link in why.links} == {(0, 1)}
     assert why.verify(aligner).holds
     with pytest.raises(ValueError, match="Relations takes what reads them"):
-        agreeing(*(text[None] for text in np.eye(2)), texts=[(why.left, why.left)])
+        wm.Cost(wm.cost.Cosine(), Relations(1.0))(np.eye(2), np.eye(2), texts=[(why.left, why.left)])
+
+
+def test_links_of_long_spans_are_not_read_and_a_remark_says_so(reading: wm.Aligner) -> None:
+    long = "The river rises quickly in winter" + " and the snow melts" * 120 + "."
+    why = reading.align(f"{long} Take 5 mg of it.", f"{long} Take 50 mg of it.")
+    read = {link.texts[0][:4]: link.relation is not None for link in why.links}
+    assert read == {"The ": False, "Take": True}
+    assert why.remarks == (TOO_LONG,)
+
+
+@pytest.mark.parametrize(("left", "right"), [("😀", "😡"), ("⑤", "⑨"), ("Ship to ประเทศไทย now.", "Ship to ภูเก็ต now.")])
+def test_what_the_model_has_no_word_for_is_not_called_the_same(left: str, right: str) -> None:
+    forward, same = shipped_reader().relations([(left, right), (left, left)])
+    assert same.name == "same"
+    assert forward.probabilities["same"] < same.probabilities["same"]
 
 
 def test_every_link_has_a_relation_whose_probabilities_add_up_to_one(why: Alignment) -> None:

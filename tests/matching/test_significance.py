@@ -1,6 +1,7 @@
 """What evidence means: p-values follow from random pairs, probabilities from labelled ones."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,6 +41,35 @@ def test_p_values_are_continuous_at_the_threshold(chance: Chance, left: int, rig
 @given(chance=chances)
 def test_chance_comes_back_from_its_dictionary(chance: Chance) -> None:
     assert Chance.from_dict(chance.to_dict()) == chance
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        None,
+        {},
+        {"threshold": float("nan"), "exceeded": [0, 0, 0], "excess": [0, 0]},
+        {"threshold": 10**400, "exceeded": [0, 0, 0], "excess": [0, 0]},
+        {"threshold": 1, "exceeded": [0, 0], "excess": [0, 0]},
+    ],
+)
+def test_what_is_no_chance_is_refused(values: Any) -> None:
+    with pytest.raises(ValueError, match=r"What chance gives"):
+        Chance.from_dict(values)
+
+
+@pytest.mark.parametrize(
+    "values", [{"slope": 10**400}, {"fitted_on": "\ud800"}, {"slope": None}, {"offset": float("inf")}]
+)
+def test_what_is_no_calibration_is_refused(values: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="A calibration has"):
+        Calibration.from_dict({"slope": 1.0, "offset": 0.0, "fitted_on": "x"} | values)
+
+
+def test_random_pairs_are_drawn_once_each() -> None:
+    assert random_pairs(range(20)) == [(left, right) for left in range(20) for right in range(left + 1, 20)]
+    many = random_pairs(range(5000))
+    assert len({frozenset(pair) for pair in many}) == len(many) == RANDOM_PAIRS
 
 
 @settings(max_examples=20)
@@ -111,14 +141,17 @@ def test_calibration_recovers_a_known_curve(slope: float, centre: float, seed: i
     assert fitted.fitted_on == "drawn"
 
 
-def test_matches_weigh_half_of_all_however_many_there_are() -> None:
+def test_matches_weigh_as_much_as_is_asked_or_as_many_as_there_are() -> None:
     draw = np.random.default_rng(0)
     few, many = draw.uniform(0, 60, size=100), draw.uniform(0, 20, size=900)
     surprise, matches = np.concatenate([few, many]), np.arange(1000) < 100
     repeated = np.concatenate([np.tile(few, 9), many]), np.arange(1800) < 900
-    one = Calibration.fit(np.exp2(-surprise), matches, "x")
+    one = Calibration.fit(np.exp2(-surprise), matches, "x", share=0.5)
     same = Calibration.fit(np.exp2(-repeated[0]), repeated[1], "x")
-    weighed = Calibration.fit(np.exp2(-surprise), matches, "x", weights=np.where(matches, 3.0, 0.5))
+    weighed = Calibration.fit(np.exp2(-surprise), matches, "x", weights=np.where(matches, 3.0, 0.5), share=0.5)
+    as_they_are = Calibration.fit(np.exp2(-surprise), matches, "x")
+    assert as_they_are.probability(surprise).mean() == pytest.approx(0.1, abs=0.005)
+    assert as_they_are.offset < one.offset
     assert (one.slope, one.offset) == pytest.approx((same.slope, same.offset))
     assert (one.slope, one.offset) == pytest.approx((weighed.slope, weighed.offset))
 

@@ -6,8 +6,11 @@ from threading import Event
 from time import sleep
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from whymatch.interruption import interruption_point
+from whymatch.serve.answering import together_or_alone
 from whymatch.serve.batching import Batcher
 from whymatch.serve.problems import Problem
 
@@ -190,3 +193,16 @@ def test_stopping_answers_what_waits_and_takes_nothing_more() -> None:
     assert [future.result(0) for future in futures] == [0, 1, 4, 9, 16]
     with pytest.raises(Problem, match="stopping"):
         desk.batcher.put(1, 1)
+
+
+@given(items=st.lists(st.integers(0, 9), max_size=12), bad=st.sets(st.integers(0, 9), max_size=3))
+def test_what_cannot_be_answered_fails_alone(items: list[int], bad: set[int]) -> None:
+    def squares(numbers: Sequence[int]) -> list[int]:
+        if bad & {*numbers}:
+            raise ValueError("one of them is bad")
+        return [number**2 for number in numbers]
+
+    answered = together_or_alone(squares, items)
+    assert len(answered) == len(items)
+    for item, answer in zip(items, answered, strict=True):
+        assert isinstance(answer, Exception) if item in bad else answer == item**2

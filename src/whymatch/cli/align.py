@@ -211,7 +211,7 @@ def _read_calibration(file: Path) -> "Calibration":
 
     try:
         return Calibration.from_dict(json.loads(file.read_text(encoding="utf-8")))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         advice = "Make it with whymatch calibrate."
         raise ValueError(f"{file} is no calibration: {str(error).removesuffix('.')}. {advice}") from None
 

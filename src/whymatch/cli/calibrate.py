@@ -2,7 +2,6 @@
 
 import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,12 +32,12 @@ def run(settings: argparse.Namespace) -> int:
 
     from whymatch.evaluation.calibration import BINS, FOLDS, brier_score, calibration_error, held_out_probabilities
     from whymatch.evaluation.intervals import bootstrap
+    from whymatch.matching.judging import calibrated, check_labels
     from whymatch.matching.parts import Judgement
-    from whymatch.matching.significance import Calibration
 
     check_limits(settings)
     labelled, bad = _read(settings)
-    _check_kinds([match for *_, match in labelled], settings.pairs)
+    check_labels([match for *_, match in labelled], len(labelled))
     aligner = build_aligner(settings)
     if aligner.cost.evidence is None:
         raise ValueError(f"Probabilities are those of evidence, and {aligner.cost.name} has none.")
@@ -50,10 +49,10 @@ def run(settings: argparse.Namespace) -> int:
             complain(f"line {line}: {why if isinstance(why, ValueError) else 'a text has no spans.'}")
         else:
             judged.append((why.judgement, match))
-    _check_kinds([match for _, match in judged], settings.pairs)
+    fitted_on = f"{len(judged):,} pairs of {settings.pairs.name}"
+    calibration = calibrated([judgement for judgement, _ in judged], [match for _, match in judged], fitted_on)
     p_values = np.array([judgement.p_value for judgement, _ in judged])
     matches = np.array([match for _, match in judged])
-    calibration = Calibration.fit(p_values, matches, f"{len(judged):,} pairs of {settings.pairs.name}")
     held_out = np.stack([held_out_probabilities(p_values, matches), matches], axis=1)
     background = judged[0][0].background
     facts = {"pairs": len(judged), "matches": int(matches.sum()), "background": background}
@@ -61,7 +60,7 @@ def run(settings: argparse.Namespace) -> int:
         _draw(held_out, settings.figure)
     write_whole(settings.out, json.dumps(calibration.to_dict() | facts, indent=1, ensure_ascii=False) + "\n")
     print(f"{len(judged):,} pairs, {matches.sum():,} of which match, judged against {background}.")
-    print(f"On pairs held out ({FOLDS}-fold cross-validation; matches and others count the same in all):")
+    print(f"On pairs held out ({FOLDS}-fold cross-validation):")
     for name, statistic in ((f"ECE in {BINS} bins", calibration_error), ("Brier score", brier_score)):
         measured = bootstrap(held_out, statistic)
         print(f"  {name}: {measured.mean:.3f} (95% interval {measured.low:.3f} to {measured.high:.3f})")
@@ -84,16 +83,6 @@ def _read(settings: argparse.Namespace) -> tuple[list[tuple[int, tuple[Text, Tex
             else:
                 labelled.append((line, pair, fields["match"]))
     return labelled, bad
-
-
-def _check_kinds(matches: Sequence[bool], file: Path) -> None:
-    """Raises ValueError if there are too few pairs that match, or that do not, for cross-validation."""
-    from whymatch.evaluation.calibration import FOLDS
-
-    counts = matches.count(True), matches.count(False)
-    if min(counts) < FOLDS:
-        there = f"{counts[0]:,} that match and {counts[1]:,} that do not"
-        raise ValueError(f"Calibration takes {FOLDS} or more pairs of each kind; {file} has {there}.")
 
 
 def _draw(held_out: "np.ndarray", file: Path) -> None:

@@ -139,8 +139,7 @@ def _table(results: "SearchResults") -> str:
 
 def _worth(hit: "Hit") -> dict[str, str]:
     """What a result is worth, the answer first, by the names of columns."""
-    from whymatch.search.results import short
-    from whymatch.show.words import percent
+    from whymatch.show.words import percent, short
 
     values = {} if hit.probability is None else {"probability": percent(hit.probability)}
     if hit.bits is None or hit.e_value is None:
@@ -203,8 +202,7 @@ def run_duplicates(settings: argparse.Namespace) -> None:
 
 def _group_in_words(group: "DuplicateGroup") -> str:
     """The documents of a group, and the pair that holds it together least surely."""
-    from whymatch.search.results import short
-    from whymatch.show.words import percent
+    from whymatch.show.words import percent, short
 
     weakest = group.weakest
     numbers = f"probability {percent(weakest.probability)}, e-value {short(weakest.e_value)}, {weakest.bits:.1f} bits"

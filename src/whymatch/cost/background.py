@@ -36,6 +36,7 @@ _MIN_TAIL = 10
 _SKIPPED = 2  # nearest spans that are left out of the tail: the span itself, and a copy of it
 _SHRINKAGE = 0.5  # how far the threshold of a span's tail is moved towards the typical one
 _SPANS_PER_PRODUCT = 512
+_SPANS_WITH_THEMSELVES = 64  # compared at a time, where only the diagonal counts
 _ROUNDING = 1e-6  # of vectors in single precision, as a share of the size of their costs
 _MIN_SCALE = 1e-5  # the least mean excess, as a share of the size of costs: well above rounding
 _TYPICAL_SPANS = 256  # of the background, whose tails are averaged
@@ -79,9 +80,11 @@ class Background:
             raise ValueError(f"A background of {spans} spans takes as many vectors, got {self.vectors.shape}.")
         if spans < MIN_SPANS or len(self.documents) < MIN_TEXTS:
             raise ValueError(
-                f"A background takes {MIN_TEXTS} texts with {MIN_SPANS} spans or more, to say what is rare; "
-                f"{self.name} has {len(self.documents)} with {spans}. Give more texts, or leave the background out."
+                f"A background takes {MIN_TEXTS} texts with {MIN_SPANS} spans or more to say what is rare: {self.name} "
+                f"has {len(self.documents)} texts with {spans} spans. Give more texts, or leave the background out."
             )
+        if not np.isfinite(self.vectors).all():
+            raise ValueError(f"The vectors of a background are finite, and those of {self.name} hold NaN or infinity.")
         object.__setattr__(self, "vectors", np.asarray(self.vectors, np.float32))
         object.__setattr__(self, "_tables", {})
 
@@ -94,6 +97,8 @@ class Background:
         Raises:
             ValueError: if they have too few spans, or a text cannot be read.
         """
+        if isinstance(texts, str):
+            raise TypeError(f"Background.of takes texts, such as a list of strings, got one string: {texts!r:.60}.")
         documents = [*dict.fromkeys(map(aligner.split, texts))]
         chosen = sample(documents, seed)
         encoded = aligner.encoder.encode([text.text for text in chosen], [text.spans for text in chosen])
@@ -108,18 +113,16 @@ class Background:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of its texts and vectors, by which tails know that they are of this background."""
+        """A hash of its texts, spans and vectors, by which tails know that they are of this background."""
         digest = hashlib.sha256(self._stored.tobytes())
-        digest.update(json.dumps([text.text for text in self.documents]).encode())
+        facts = [self.encoder, self.general, [[text.text, text.spans] for text in self.documents]]
+        digest.update(json.dumps(facts).encode())
         return digest.hexdigest()[:16]
 
     @cached_property
     def _stored(self) -> np.ndarray:
-        """The vectors in half precision, or in single where they are too large or too small for that."""
-        with np.errstate(over="ignore"):
-            half = self.vectors.astype(np.float16)
-        largest = float(np.abs(self.vectors).max(initial=0.0))
-        return half if np.allclose(half, self.vectors, rtol=0, atol=1e-3 * largest) else self.vectors
+        """The vectors as they are stored."""
+        return in_stored_precision(self.vectors)
 
     @cached_property
     def counts(self) -> WordCounts:
@@ -144,15 +147,14 @@ class Background:
         """
         if not any(map(len, documents)):
             return [np.zeros((0, 2)) for _ in documents]
+        dimensions = {rows.shape[1] for rows in vectors if len(rows)}
+        if dimensions - {self.vectors.shape[1]}:
+            there = ", ".join(map(str, sorted(dimensions)))
+            raise ValueError(f"{self!r} has vectors of {self.vectors.shape[1]} dimensions, and the texts of {there}.")
         table = self._table(cost)
         prepared = np.concatenate(cost.prepared(vectors))
         threshold, scale, rank = self._raw_tails(cost, documents, prepared, table.prepared)
-        own = np.concatenate(
-            [
-                np.diagonal(cost(rows, rows, texts=[(text, text)])) if len(rows) else np.zeros(0)
-                for text, rows in zip(documents, (np.asarray(rows, np.float64) for rows in vectors), strict=True)
-            ]
-        )
+        own = _own_costs(cost, documents, prepared)
         gap = table.threshold - threshold
         room = np.clip((threshold - own) / np.maximum(table.threshold - own, 1e-9), 0, 1)
         threshold = threshold + _SHRINKAGE * np.where(gap > 0, gap * room, gap)
@@ -229,10 +231,11 @@ class Background:
                 Document(text, tuple(Span(*span) for span in spans))
                 for text, spans in zip(texts["texts"], texts["spans"], strict=True)
             )
-            background = cls(facts["name"], facts["encoder"], documents, vectors, json.loads(facts["general"]))
+            general, expected = facts["general"] == "true", facts["digest"]
+            background = cls(facts["name"], facts["encoder"], documents, vectors, general)
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{file} holds no background, or a damaged one: {error}") from None
-        if background.digest != facts["digest"]:
+        if background.digest != expected:
             raise ValueError(f"The background in {file} is damaged: it is not what was written.")
         return background
 
@@ -244,6 +247,30 @@ class _Table:
     prepared: np.ndarray
     threshold: float
     scale: float
+
+
+def in_stored_precision(vectors: np.ndarray) -> np.ndarray:
+    """Vectors in half precision, or in single where they are too large or too small for that."""
+    with np.errstate(over="ignore"):
+        half = vectors.astype(np.float16)
+    largest = float(np.abs(vectors).max(initial=0.0))
+    return half if np.allclose(half, vectors, rtol=0, atol=1e-3 * largest) else vectors.astype(np.float32)
+
+
+def _own_costs(cost: "Cost", documents: Sequence[Document], prepared: np.ndarray) -> np.ndarray:
+    """(spans): what the spans of texts, whose prepared vectors are (spans, d), cost with themselves."""
+    pieces = [piece for text in documents for piece in text.pieces] if cost.terms else []
+    own = []
+    for start in range(0, len(prepared), _SPANS_WITH_THEMSELVES):
+        rows = prepared[None, start : start + _SPANS_WITH_THEMSELVES]
+        costs = cost.base.compared(rows, rows)
+        if cost.terms:
+            text = joined(pieces[start : start + _SPANS_WITH_THEMSELVES])
+            pairs = PaddedPairs(np.array([costs.shape[1:]]), [(text, text)])
+            for term in cost.terms:
+                costs = term.changed(costs, pairs)
+        own.append(np.diagonal(costs[0]))
+    return np.concatenate(own)
 
 
 def _size(cost: "Cost", costs: Any) -> Any:

@@ -64,7 +64,7 @@ class Cosine(Base):
 class NegativeCosine(Base):
     """Minus the cosine: the cost for which the paper's `below = 0` is meant."""
 
-    name, words, neutral = "negative-cosine", "negative cosine", 0.0
+    name, words, neutral, least = "negative-cosine", "negative cosine", 0.0, -1.0
 
     def prepared(self, vectors: Array) -> Array:
         return exact_rows(unit(vectors))

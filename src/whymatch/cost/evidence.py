@@ -33,6 +33,10 @@ class Evidence(Term):
     background: Background | None = field(default=None, repr=False, compare=False)
     name, neutral, least, contextual = "evidence", 0.0, -inf, False
 
+    def __post_init__(self) -> None:
+        if self.background is not None and not isinstance(self.background, Background):
+            raise TypeError(f"Evidence takes a Background or nothing, got {self.background!r:.60}.")
+
     def __str__(self) -> str:
         return self.name
 

@@ -1,7 +1,6 @@
 """Metrics of probabilities: does what is called 80% probable come true in 80% of all cases?
 
-Judged pairs are rows of a probability and a label, 1 for a match, (pairs, 2). Matches and others weigh the same in all,
-since calibrations are fitted as if half of all pairs matched.
+Judged pairs are rows of a probability and a label, 1 for a match, (pairs, 2).
 """
 
 import numpy as np
@@ -35,12 +34,11 @@ def held_out_probabilities(p_values: np.ndarray, matches: np.ndarray) -> np.ndar
 
 
 def reliability(judged: np.ndarray) -> np.ndarray:
-    """(bins with pairs, 3): the weight, the mean probability and the share of matches of judged pairs."""
+    """(bins with pairs, 3): the number, the mean probability and the share of matches of judged pairs."""
     probability, match = judged.T
-    weight = np.where(match > 0, 0.5 / max(match.sum(), 1), 0.5 / max((1 - match).sum(), 1))
     bins = np.minimum((probability * BINS).astype(int), BINS - 1)
     total, summed, matched = (
-        np.bincount(bins, weight * values, minlength=BINS) for values in (np.ones_like(match), probability, match)
+        np.bincount(bins, values, minlength=BINS) for values in (np.ones_like(match), probability, match)
     )
     filled = total > 0
     return np.stack([total[filled], summed[filled] / total[filled], matched[filled] / total[filled]], axis=1)
@@ -52,16 +50,15 @@ def calibration_error(judged: np.ndarray) -> float:
     >>> calibration_error(np.array([[0.25, 0.0], [0.25, 0.0], [0.75, 1.0]]))
     0.25
     """
-    weight, probability, share = reliability(judged).T
-    return float((weight * np.abs(probability - share)).sum() / weight.sum())
+    number, probability, share = reliability(judged).T
+    return float((number * np.abs(probability - share)).sum() / number.sum())
 
 
 def brier_score(judged: np.ndarray) -> float:
     """The mean square of probability minus label (Brier 1950).
 
-    >>> brier_score(np.array([[0.5, 0.0], [1.0, 0.0], [1.0, 1.0]]))
+    >>> brier_score(np.array([[0.5, 0.0], [1.0, 0.0], [1.0, 1.0], [1.0, 1.0]]))
     0.3125
     """
     probability, match = judged.T
-    errors = (probability - match) ** 2
-    return float(np.mean([errors[match == kind].mean() for kind in (0, 1) if (match == kind).any()]))
+    return float(np.mean((probability - match) ** 2))

@@ -12,7 +12,7 @@ from whymatch.cost import Background, Calibrated, Cosine, Cost, Evidence, Order,
 from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.comparing import compare
-from whymatch.matching.judging import HasBackground, Judge, judgements
+from whymatch.matching.judging import HasBackground, Judge, calibrated, judgements
 from whymatch.matching.parts import Certificate, Judgement, Step, make_link
 from whymatch.matching.relations import shipped_reader
 from whymatch.matching.significance import Calibration, Scale
@@ -56,7 +56,8 @@ class Aligner:
         encode: a model's name or folder, a file of word vectors, or an encoder.
         cost: evidence, cosine, calibrated, dot, euclidean or another key of `whymatch.cost.COSTS`, or a `Cost`.
         below: the cost under which spans match where a constraint does not say; 0 for evidence, which is in minus bits.
-        background: what evidence is measured against: a `Background`, or an index, which has one of its documents.
+        background: what evidence is measured against: texts like those that are compared, 200 or more, as a list, a
+            `Background`, or an index, which has one of its documents.
             Without it, many texts that are aligned together are their own background, and others are judged against
             the one that ships with whymatch.
         limit: spans in a text.
@@ -71,7 +72,7 @@ class Aligner:
         cost: str | Cost | None = None,
         *,
         below: float | None = None,
-        background: Background | HasBackground | None = None,
+        background: Background | HasBackground | list[str] | tuple[str, ...] | None = None,
         limit: int = LIMIT,
         relations: bool = False,
     ) -> None:
@@ -89,8 +90,8 @@ class Aligner:
             self.cost = self.cost.read_by(shipped_reader())
         known = 0.0 if self.cost.evidence else THRESHOLDS.get((self.encoder.name, self.cost))
         self.below = known if below is None else below
-        self.judge = Judge(self.cost, self.encoder, self, background)
         self.limit = limit
+        self.judge = Judge(self.cost, self.encoder, self, background)
         self.relation_reader = shipped_reader() if relations else None
 
     def __repr__(self) -> str:
@@ -210,17 +211,28 @@ class Aligner:
         return self.compare(pairs, all_or_raise(self.encode(pairs)))
 
     def calibrate(
-        self, pairs: Iterable[tuple[Text, Text]], matches: Sequence[bool], fitted_on: str = "your pairs"
+        self,
+        pairs: Iterable[tuple[Text, Text]],
+        matches: Sequence[bool],
+        fitted_on: str = "your pairs",
+        *,
+        share: float | None = None,
     ) -> Calibration:
         """Learns from labelled pairs of texts what evidence means: from now on `probability` is that of such pairs.
 
+        `share` says which share of all pairs matches where the probabilities are to be used, if it is another than
+        among these pairs. The calibration holds for the kind of background that they were judged against: their own
+        corpus, or the one that ships.
+
         Raises:
-            ValueError: if the cost is no evidence, or the pairs do not tell matches from others.
+            ValueError: if the cost is no evidence, or there are too few pairs, or they do not tell matches from others.
         """
         if self.cost.evidence is None:
             raise ValueError(f"Probabilities are those of evidence, and {self.cost.name} has none: Aligner() has.")
-        p_values = [why.p_value or 0.0 for why in self.align_many(pairs, links_only=True)]
-        self.judge.calibration = Calibration.fit(np.array(p_values), np.array([*matches], bool), fitted_on)
+        judged = [why.judgement for why in self.align_many(pairs, links_only=True)]
+        if None in judged:
+            raise ValueError(f"Pair {judged.index(None)} has a text without spans, and so no evidence. Leave it out.")
+        self.judge.calibration = calibrated([one for one in judged if one is not None], matches, fitted_on, share)
         return self.judge.calibration
 
     def compare(

@@ -29,7 +29,7 @@ class Alignment:
     links: tuple[Link, ...]
     constraint: Constraint
     by_default: bool
-    """Whether nobody asked for this constraint: it is `UpTo(1)` with a calibrated threshold."""
+    """Whether nobody asked for this constraint: it is `UpTo(1)` with what the cost calls significant."""
     cost: str
     neutral: float
     """What two spans with nothing in common cost."""
@@ -82,7 +82,8 @@ class Alignment:
         reasons = [link for link in self.links if link.bits is None or link.bits > 0]
         same = self.left.text == self.right.text
         contradicted = sum(link.contradicts for link in reasons)
-        return verdict(self.probability, len(reasons), self._covered_by(reasons), contradicted, same=same)
+        covered, strict = self._covered_by(reasons), self.zero < self.neutral
+        return verdict(self.probability, len(reasons), covered, contradicted, same=same, strict=strict)
 
     def _covered_by(self, links: Sequence[Link]) -> tuple[float, float]:
         """The share of the characters of the left and of the right text's spans that stand in these links."""
@@ -193,10 +194,13 @@ class Alignment:
                 Document(values[side]["text"], tuple(Span(*span) for span in values[side]["spans"]))
                 for side in ("left", "right")
             )
+            links = tuple(Link.from_dict(link, left, right) for link in values["links"])
+            if values["judgement"] is not None and any(link.bits is None for link in links):
+                raise ValueError("a link has no bits, but the evidence was judged")
             return cls(
                 left,
                 right,
-                tuple(Link.from_dict(link, left, right) for link in values["links"]),
+                links,
                 constraint_from_dict(values["constraint"]),
                 certificate=Certificate.from_dict(values["certificate"]),
                 path=tuple(Step.from_dict(step, left, right) for step in values["path"]),

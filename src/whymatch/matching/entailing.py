@@ -60,12 +60,12 @@ class Entailment:
     def logits(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
         """(pairs, labels): what each left text says of its right one, in batches of pairs of similar length.
 
-        The two texts are read in the same wording. Where their tokens are then the same, they entail each other and
-        are not read.
+        The two texts are read in the same wording. Where they are then the same but for case, they entail each other
+        and are not read.
         """
         pairs = [same_wording(*pair) for pair in pairs]
         windows, types = pair_windows(self._network, pairs)
-        same = self._same_tokens(pairs)
+        same = np.array([left.casefold() == right.casefold() for left, right in pairs], bool)
         windows = [[] if equal else window for window, equal in zip(windows, same, strict=True)]
         logits = np.zeros((len(pairs), len(LABELS)), np.float32)
         logits[same, 0] = _SURE
@@ -88,10 +88,6 @@ class Entailment:
         features = np.concatenate([states[firsts], left, right, np.abs(left - right)], axis=1)
         hidden = _gelu(features @ self._head["hidden.weight"].T + self._head["hidden.bias"])
         return hidden @ self._head["logits.weight"].T + self._head["logits.bias"]
-
-    def _same_tokens(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-        lefts, rights = (self._network.tokens([pair[side] for pair in pairs]) for side in (0, 1))
-        return np.array([left.ids == right.ids for left, right in zip(lefts, rights, strict=True)], bool)
 
 
 def pair_windows(network: WindowNetwork, pairs: Sequence[tuple[str, str]]) -> tuple[list[list[int]], list[list[int]]]:

@@ -31,6 +31,13 @@ from whymatch.transport.batch import pad
 MIN_BATCH_TEXTS = 200
 """Distinct texts that are aligned together, from which on they are their own background (docs/evidence.md)."""
 MIN_BATCH_SPANS = 800
+MIN_LABELLED = 5
+"""Pairs that match, and pairs that do not, of which a calibration can be learned."""
+_FEW_TEXTS = "The background has only {} texts, so that p-values and probabilities are rough: give 200 or more."
+_OTHER_CALIBRATION = (
+    "The calibration of {} was not used: its pairs were judged against a background of the other kind, "
+    "a corpus of texts like theirs or texts of any kind."
+)
 _MAX_PAIRS_PER_BATCH = 2**20  # pairs of spans of random pairs of texts, padding included
 _PlainTails: TypeAlias = tuple[tuple[float, float], ...]
 
@@ -51,12 +58,18 @@ class Judge:
         cost: Cost,
         encoder: Encoder,
         aligner: SplitsAndEncodes,
-        background: Background | HasBackground | None = None,
+        background: Background | HasBackground | list[str] | tuple[str, ...] | None = None,
     ) -> None:
         self.cost, self.encoder, self.aligner = cost, encoder, aligner
         if background is None:
             background = cost.evidence.background if cost.evidence else None
+        elif isinstance(background, list | tuple):
+            background = Background.of(background, aligner)
         elif not isinstance(background, Background):
+            if not hasattr(background, "background"):
+                came = f"{type(background).__name__}: {background!r:.60}"
+                advice = "Read the texts of a file or a folder first."
+                raise TypeError(f"background is a Background, an index or a list of texts, got {came}. {advice}")
             background = background.background
         if background is not None and background.encoder != encoder.name:
             advice = "Make it with the aligner that uses it: Background.of(texts, aligner)."
@@ -102,11 +115,17 @@ class Judge:
                 if background.general:
                     cache_chance(self.cost, background, chance)
             self._scales.clear()  # one is in use at a time
-            self._scales[background.digest] = Scale(
-                self.cost.against(background), background, chance, shipped_calibration(general=background.general)
-            )
+            few = not background.general and len(background.documents) < MIN_BATCH_TEXTS
+            calibration = shipped_calibration(general=background.general or few)
+            remarks = (_FEW_TEXTS.format(len(background.documents)),) if few else ()
+            scale = Scale(self.cost.against(background), background, chance, calibration, remarks)
+            self._scales[background.digest] = scale
         scale = self._scales[background.digest]
-        return scale if self.calibration is None else replace(scale, calibration=self.calibration)
+        if self.calibration is None:
+            return scale
+        if self.calibration.general != scale.calibration.general:
+            return replace(scale, remarks=(*scale.remarks, _OTHER_CALIBRATION.format(self.calibration.fitted_on)))
+        return replace(scale, calibration=self.calibration)
 
     def tails(self, scale: Scale, pairs: Sequence[Pair], vectors: Sequence[Vectors]) -> list[Vectors]:
         """The two numbers (spans, 2) per span from which evidence follows, for both texts of each pair.
@@ -147,6 +166,30 @@ class Judge:
         return Chance.fit(bits, counted)
 
 
+def calibrated(
+    judged: Sequence[Judgement], matches: Sequence[bool], fitted_on: str, share: float | None = None
+) -> Calibration:
+    """The calibration by labelled pairs with these judgements, for backgrounds of the kind that they were judged by.
+
+    Raises:
+        ValueError: if there are fewer than `MIN_LABELLED` pairs of a kind, or those that match have no more evidence.
+    """
+    check_labels(matches, len(judged))
+    labels = np.array(matches, bool)
+    chance = np.array([judgement.p_value for judgement in judged])
+    return Calibration.fit(chance, labels, fitted_on, share=share, general=judged[0].general)
+
+
+def check_labels(matches: Sequence[bool], pairs: int) -> None:
+    """Raises ValueError unless there is a label for each of so many pairs, and `MIN_LABELLED` or more of each kind."""
+    right, wrong = [*matches].count(True), [*matches].count(False)
+    if right + wrong != pairs or min(right, wrong) < MIN_LABELLED:
+        there = f"{pairs:,} pairs, {right:,} of them labelled as matches and {wrong:,} as others"
+        raise ValueError(
+            f"Calibration takes {MIN_LABELLED} pairs or more of each kind, all of them labelled; got {there}."
+        )
+
+
 def judgements(pairs: Sequence[Pair], bits: Sequence[float], tails: Sequence[Vectors], scale: Scale) -> list[Judgement]:
     """What the evidence of each pair of texts means; texts that are equal match, whatever their evidence."""
     if not pairs:
@@ -154,15 +197,16 @@ def judgements(pairs: Sequence[Pair], bits: Sequence[float], tails: Sequence[Vec
     surprise, probabilities = scale.judge(bits, tails)
     plain = [(_plain(left), _plain(right)) for left, right in tails]
     judged = zip(pairs, bits, plain, p_values(surprise).tolist(), probabilities.tolist(), strict=True)
-    fitted_on, background = scale.calibration.fitted_on, scale.background.name
+    calibration, background = scale.calibration, scale.background.name
     return [
         Judgement(
             own_bits,
             p_value,
             1.0 if left.text == right.text else probability,
             background,
-            fitted_on,
-            tuple(_notes((left, right), numbers, scale.background.encoder)),
+            calibration.fitted_on,
+            (*scale.remarks, *_notes((left, right), numbers, scale.background.encoder)),
+            calibration.general,
             numbers,
         )
         for (left, right), own_bits, numbers, p_value, probability in judged

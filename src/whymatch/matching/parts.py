@@ -70,7 +70,9 @@ class Judgement:
         probability: the calibrated chance that the texts match.
         background: what the evidence was measured against.
         calibrated_on: the labelled pairs that made a probability of the p-value.
+        general: whether the background is of texts of any kind, or has few texts, so that it is a rough one.
         notes: what a reader has to know, such as spans that could not be read.
+        general: whether the background is of texts of any kind, or has so few that probabilities are as careful.
         tails: the two numbers of each left and of each right span from which its evidence follows.
     """
 
@@ -80,6 +82,7 @@ class Judgement:
     background: str
     calibrated_on: str
     notes: tuple[str, ...] = ()
+    general: bool = False
     tails: tuple[tuple[tuple[float, float], ...], ...] = field(default=((), ()), repr=False)
 
     @classmethod
@@ -89,7 +92,14 @@ class Judgement:
         bits, p_value, probability = (float(values[name]) for name in ("bits", "p_value", "probability"))
         background, calibrated_on = (str(values[name]) for name in ("background", "calibrated_on"))
         return cls(
-            bits, p_value, probability, background, calibrated_on, tuple(map(str, values["notes"])), (left, right)
+            bits,
+            p_value,
+            probability,
+            background,
+            calibrated_on,
+            tuple(map(str, values["notes"])),
+            bool(values.get("general", False)),
+            (left, right),
         )
 
 

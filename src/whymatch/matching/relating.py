@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.conflicts import Conflict, conflicts
 from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from whymatch.matching.aligner import Aligner
 
 NOT_ENGLISH = "Relations and conflicts were not read: the texts do not look English."
+TOO_LONG = "Relations and conflicts were not read of links whose spans have more than 2,000 characters."
+MAX_CHARACTERS = 2000  # of a span whose relation is read
+MAX_WORDS = 300  # of a span whose words are compared for conflicts
 _MIN_WORDS = 12  # of two texts, fewer of which say too little about their language
 _MIN_SHARE = 0.12  # of English function words among the words of English texts
 
@@ -22,15 +26,26 @@ _MIN_SHARE = 0.12  # of English function words among the words of English texts
 def related(alignments: Sequence[Alignment], reader: RelationReader, word_aligner: "Aligner") -> list[Alignment]:
     """The alignments with the relation and the conflicts of every link, all of them read in one batch.
 
-    Texts that do not look English keep their links as they are, with a remark that says so.
+    Texts that do not look English, and links of long spans, stay as they are, with a remark that says so.
     """
-    read = [bool(why.links) and looks_english(f"{why.left.text}\n{why.right.text}") for why in alignments]
-    pairs = [link.texts for why, chosen in zip(alignments, read, strict=True) if chosen for link in why.links]
-    relations = iter(reader.relations(pairs) if pairs else ())
-    in_conflict = iter(_conflicts(pairs, word_aligner))
+    english = [looks_english(f"{why.left.text}\n{why.right.text}") for why in alignments]
+    texts = {
+        (number, place): link.texts
+        for number, why in enumerate(alignments)
+        if english[number]
+        for place, link in enumerate(why.links)
+        if max(map(len, link.texts)) <= MAX_CHARACTERS
+    }
+    pairs = [*texts.values()]
+    relations = reader.relations(pairs) if pairs else []
+    meanings = dict(zip(texts, zip(relations, _conflicts(pairs, word_aligner), strict=True), strict=True))
     return [
-        _with_meaning(why, [(next(relations), next(in_conflict)) for _ in why.links]) if chosen else _unread(why)
-        for why, chosen in zip(alignments, read, strict=True)
+        _with_meanings(
+            why,
+            [meanings.get((number, place)) for place in range(len(why.links))],
+            TOO_LONG if english[number] else NOT_ENGLISH,
+        )
+        for number, why in enumerate(alignments)
     ]
 
 
@@ -49,23 +64,31 @@ def looks_english(text: str) -> bool:
 
 
 def _conflicts(pairs: Sequence[tuple[str, str]], word_aligner: "Aligner") -> list[tuple[Conflict, ...]]:
-    """The conflicts of each pair of spans; none where a span has too many words to be aligned."""
-    inside = word_aligner.outcomes(pairs, links_only=True)
+    """The conflicts of each pair of spans; none where a span has too many words to be compared."""
     return [
-        conflicts(*pair, [(link.left, link.right) for link in why.links]) if isinstance(why, Alignment) else ()
-        for pair, why in zip(pairs, inside, strict=True)
+        _conflicts_inside(pair, why)
+        for pair, why in zip(pairs, word_aligner.outcomes(pairs, links_only=True), strict=True)
     ]
 
 
-def _with_meaning(why: Alignment, meanings: Sequence[tuple[Relation, tuple[Conflict, ...]]]) -> Alignment:
-    links = [_link(link, *meaning) for link, meaning in zip(why.links, meanings, strict=True)]
-    return replace(why, links=tuple(links))
+def _conflicts_inside(pair: tuple[str, str], words: Alignment | ValueError) -> tuple[Conflict, ...]:
+    interruption_point()
+    if isinstance(words, ValueError) or max(len(words.left), len(words.right)) > MAX_WORDS:
+        return ()
+    return conflicts(*pair, [(link.left, link.right) for link in words.links])
+
+
+def _with_meanings(
+    why: Alignment, meanings: Sequence[tuple[Relation, tuple[Conflict, ...]] | None], reason: str
+) -> Alignment:
+    """The alignment with the meaning of each link, and the reason as a remark where a link has none."""
+    links = [
+        link if meaning is None else _link(link, *meaning) for link, meaning in zip(why.links, meanings, strict=True)
+    ]
+    remarks = (*why.remarks, reason) if None in meanings else why.remarks
+    return replace(why, links=tuple(links), remarks=remarks)
 
 
 def _link(link: Link, relation: Relation, in_conflict: tuple[Conflict, ...]) -> Link:
     moved = tuple(conflict.moved(link.left.start, link.right.start) for conflict in in_conflict)
     return replace(link, relation=relation, conflicts=moved)
-
-
-def _unread(why: Alignment) -> Alignment:
-    return replace(why, remarks=(*why.remarks, NOT_ENGLISH)) if why.links else why

@@ -2,7 +2,8 @@
 
 An adapter over the bundled MiniLM reads two spans together, once in each order, and says whether the first entails the
 second or contradicts it. Both answers together give the relation. The weights ship with the package in the folder
-`entailment/`; its `card.json` says what they were trained on, what was measured, where they fail, and their licence.
+`entailment_weights/`; its `card.json` says what they were trained on, what was measured, where they fail, and under
+which licence they are.
 """
 
 import json
@@ -67,13 +68,18 @@ class RelationReader:
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = Path(folder)
 
-    @cached_property
+    @property
     def card(self) -> Mapping[str, Any]:
         """What the weights were trained on, their licence, and what calibrates them.
 
         Raises:
             ValueError: if there is none, or if the weights are not those that it describes.
         """
+        return self._checked[1]
+
+    @cached_property
+    def _checked(self) -> tuple[Path, Mapping[str, Any]]:
+        """The file of the weights, and the card that describes it."""
         file, weights = self._folder / "card.json", self._folder / "weights.safetensors"
         try:
             card = json.loads(file.read_text(encoding="utf-8"))
@@ -84,7 +90,7 @@ class RelationReader:
             raise ValueError(
                 f"{weights} has the SHA-256 {digest}, and its card says {expected}. Install whymatch again."
             )
-        return card
+        return weights, card
 
     @property
     def missing(self) -> str | None:
@@ -97,8 +103,7 @@ class RelationReader:
     def _entailment(self) -> "Entailment":
         from whymatch.matching.entailing import Entailment
 
-        assert self.card
-        return Entailment(self._folder / "weights.safetensors")
+        return Entailment(self._checked[0])
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
         """(pairs, relations): calibrated probabilities of `RELATIONS` for the texts of left and right spans.

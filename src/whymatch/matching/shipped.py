@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import random
 import re
 from contextlib import suppress
 from functools import cache
@@ -13,14 +12,14 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from whymatch.cost import Background, Cost
-from whymatch.cost.background import MAX_SPANS, SplitsAndEncodes
+from whymatch.cost.background import SplitsAndEncodes, in_stored_precision, sample
 from whymatch.cost.evidence import measure_key
 from whymatch.files import cache_folder, read_json, write_whole
 from whymatch.matching.significance import Calibration, Chance
 from whymatch.show.words import SHIPPED_BACKGROUND
-from whymatch.text.document import Document, document
+from whymatch.text.document import document
 from whymatch.text.encoders.models import MINILM
-from whymatch.text.spans import Splitter, sentences
+from whymatch.text.spans import sentences
 
 FOLDER = Path(__file__).parent / "general"
 NAME = SHIPPED_BACKGROUND
@@ -51,7 +50,7 @@ def shipped_chance(cost: Cost, background: Background) -> Chance | None:
         return Chance.from_dict(measured["chance"])
     try:
         return Chance.from_dict(read_json(_chance_file(cost, background)))
-    except (KeyError, TypeError, ValueError):  # there is none, or a damaged one
+    except ValueError:  # there is none, or a damaged one
         return None
 
 
@@ -73,7 +72,7 @@ def shipped_background(aligner: SplitsAndEncodes) -> Background:
     """
     if aligner.encoder.name == MINILM and aligner.splitter is sentences:
         return _of_minilm()
-    documents = _sampled(aligner.splitter)
+    documents = tuple(sample([document(text, aligner.splitter) for text in shipped_texts()]))
     probe = aligner.encoder.encode([documents[0].text], [documents[0].spans])[0]
     key = hashlib.sha256(json.dumps([aligner.encoder.name, [text.spans for text in documents]]).encode())
     key.update(np.round(np.asarray(probe, np.float64), 3).tobytes())
@@ -83,27 +82,12 @@ def shipped_background(aligner: SplitsAndEncodes) -> Background:
     except ValueError:
         pass
     encoded = aligner.encoder.encode([text.text for text in documents], [text.spans for text in documents])
-    vectors = np.concatenate(encoded).astype(np.float16).astype(np.float32)
+    vectors = in_stored_precision(np.concatenate(encoded))  # the same before and after it was cached
     background = Background(NAME, aligner.encoder.name, documents, vectors, general=True)
     with suppress(OSError):  # it is encoded again next time
         file.parent.mkdir(parents=True, exist_ok=True)
         background.write(file)
     return background
-
-
-def _sampled(splitter: Splitter) -> tuple[Document, ...]:
-    """Split texts, drawn at random, that have `MAX_SPANS` spans together, or all of them; empty ones are left out."""
-    order = [*shipped_texts()]
-    random.Random(0).shuffle(order)
-    documents, spans = list[Document](), 0
-    for text in order:
-        split = document(text, splitter)
-        spans += len(split)
-        if spans > MAX_SPANS:
-            break
-        if len(split):
-            documents.append(split)
-    return tuple(documents)
 
 
 @cache

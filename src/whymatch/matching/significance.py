@@ -3,7 +3,8 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import inf, isfinite
+from itertools import combinations
+from math import comb, inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -79,21 +80,33 @@ class Chance:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Chance":
-        """What `to_dict` gave."""
-        first, second, third = map(float, values["exceeded"])
-        constant, weight = map(float, values["excess"])
-        return cls(float(values["threshold"]), (first, second, third), (constant, weight))
+        """What `to_dict` gave.
+
+        Raises:
+            ValueError: if these values are not that.
+        """
+        try:
+            first, second, third = map(float, values["exceeded"])
+            constant, weight = map(float, values["excess"])
+            threshold = float(values["threshold"])
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"What chance gives has other values: {type(error).__name__}: {error}") from None
+        if not all(map(isfinite, (first, second, third, constant, weight, threshold))):
+            raise ValueError("What chance gives is finite.")
+        return cls(threshold, (first, second, third), (constant, weight))
 
 
 def random_pairs(texts: Sequence[Any], seed: int = 0) -> list[tuple[int, int]]:
-    """The numbers of the texts of `RANDOM_PAIRS` pairs, drawn from some of the texts: no text is paired with itself."""
+    """The numbers of the texts of up to `RANDOM_PAIRS` pairs, each of two of the texts and drawn once."""
     draw = random.Random(seed)
     numbers = sorted(draw.sample(range(len(texts)), min(len(texts), _TEXTS)))
-    pairs = list[tuple[int, int]]()
-    while len(pairs) < RANDOM_PAIRS and len(numbers) > 1:
+    if comb(len(numbers), 2) <= RANDOM_PAIRS:
+        return [*combinations(numbers, 2)]
+    pairs = dict[frozenset[int], tuple[int, int]]()
+    while len(pairs) < RANDOM_PAIRS:
         left, right = draw.sample(numbers, 2)
-        pairs.append((left, right))
-    return pairs
+        pairs.setdefault(frozenset((left, right)), (left, right))
+    return [*pairs.values()]
 
 
 @dataclass(frozen=True)
@@ -101,15 +114,17 @@ class Calibration:
     """From the p-value of two texts to the probability that they match: a logistic curve of √−log2 p.
 
     `fitted_on` says by which labelled pairs, and which share of them matched: where fewer pairs do, the probability is
-    lower. `by_size` is added for each doubling of the shorter text's spans. It is 0 where p-values hold for texts of
-    every size, as those of a corpus do, and not for the background that ships: long texts on one subject, of which it
-    has little, have many links.
+    lower. `general` says that they were judged against a background of texts of any kind, such as the one that ships,
+    whose p-values mean something else than those against a corpus of texts like theirs. `by_size` is added for each
+    doubling of the shorter text's spans. It is 0 where p-values hold for texts of every size, as those of a corpus do,
+    and not for a general background: long texts on one subject, of which it has little, have many links.
     """
 
     slope: float
     offset: float
     fitted_on: str
     by_size: float = 0.0
+    general: bool = False
 
     @classmethod
     def fit(
@@ -118,13 +133,16 @@ class Calibration:
         matches: np.ndarray,
         fitted_on: str,
         weights: np.ndarray | None = None,
-        share: float = 0.5,
+        share: float | None = None,
         sizes: np.ndarray | None = None,
+        *,
+        general: bool = False,
     ) -> "Calibration":
         """Fits the curve to p-values of labelled pairs by maximum likelihood.
 
-        `weights` (pairs) say how much each pair counts among its kind, and `share` how much all matches count together.
-        `by_size` is fitted where `sizes` (pairs, 2) are given: how many spans of both texts carry evidence.
+        `weights` (pairs) say how much each pair counts, and `share` which share of all pairs matches where the
+        probabilities are to be used, by default as many as of these. `by_size` is fitted where `sizes` (pairs, 2) are
+        given: how many spans of both texts carry evidence.
 
         Raises:
             ValueError: if there are not both kinds of pairs, or those that match have no more evidence than others.
@@ -133,6 +151,8 @@ class Calibration:
         if len(p_values) != len(matches) or not 0 < matches.sum() < len(matches):
             raise ValueError("Calibration needs pairs that match and pairs that do not, with one label each.")
         weights = np.ones(len(matches)) if weights is None else weights
+        if share is None:
+            share = float((weights * matches).sum() / weights.sum())
         balanced = np.where(
             matches > 0, share / (weights * matches).sum(), (1 - share) / (weights * (1 - matches)).sum()
         )
@@ -143,7 +163,7 @@ class Calibration:
         offset, slope, *by_size = logistic(np.stack(inputs, axis=1), matches, balanced * weights, ridge=1e-4).tolist()
         if slope <= 0:
             raise ValueError("Pairs that match have no more evidence here than others: there is nothing to calibrate.")
-        return cls(slope, offset, fitted_on, *by_size)
+        return cls(slope, offset, fitted_on, by_size[0] if by_size else 0.0, general)
 
     def probability(self, surprise: np.ndarray, sizes: np.ndarray | None = None) -> np.ndarray:
         """The chance (pairs) that texts with these −log2 p and sizes (pairs, 2) match; of single spans if None."""
@@ -165,14 +185,15 @@ class Calibration:
         """
         try:
             slope, offset, fitted_on = float(values["slope"]), float(values["offset"]), str(values["fitted_on"])
-            by_size = float(values.get("by_size", 0.0))
-        except (KeyError, TypeError, ValueError) as error:
+            by_size, general = float(values.get("by_size", 0.0)), bool(values.get("general", False))
+            fitted_on.encode()  # not text that no page could hold
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             problem = f"{type(error).__name__}: {error}"
             raise ValueError(f"A calibration has slope, offset and fitted_on: {problem}") from None
         if not (isfinite(slope) and isfinite(offset) and isfinite(by_size) and slope > 0):
             numbers = f"{slope:g}, {offset:g} and {by_size:g}"
             raise ValueError(f"A calibration has a slope above 0, a finite offset and a finite by_size, got {numbers}.")
-        return cls(slope, offset, fitted_on, by_size)
+        return cls(slope, offset, fitted_on, by_size, general)
 
 
 def logistic(inputs: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None, *, ridge: float) -> np.ndarray:
@@ -209,12 +230,16 @@ def _inputs(sizes: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """What evidence is measured by: a cost against a background, and what that makes of a sum of bits."""
+    """What evidence is measured by: a cost against a background, and what that makes of a sum of bits.
+
+    `remarks` are what a reader has to know of it.
+    """
 
     cost: Cost
     background: Background
     chance: Chance
     calibration: Calibration
+    remarks: tuple[str, ...] = ()
 
     def judge(self, bits: Sequence[float], tails: Sequence[Vectors]) -> tuple[np.ndarray, np.ndarray]:
         """−log2 of the p-values (pairs), and the probabilities (pairs) of a match, of pairs of texts.

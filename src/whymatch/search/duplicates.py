@@ -80,7 +80,7 @@ def duplicates(
     Raises:
         ValueError: if a limit is out of range.
     """
-    if neighbours < 1 or (e_value is not None and e_value <= 0) or not 0 <= (probability or 0) <= 1:
+    if neighbours < 1 or (e_value is not None and not e_value > 0) or not 0 <= (probability or 0) <= 1:
         raise ValueError(
             "Duplicates take an e-value above 0, a probability from 0 to 1 and 1 or more neighbours, "
             f"got {e_value}, {probability} and {neighbours}."
@@ -163,7 +163,16 @@ def _group(pairs: Sequence[Duplicate], weakest: Duplicate) -> DuplicateGroup:
 
 
 def _with_evidence(index: Index) -> Index:
-    """The index, or the same one searched by evidence of the same vectors where its ranker has none."""
-    if index.scale is not None:
-        return index
-    return Index(index.store, Aligner(index.aligner.spans, index.aligner.encoder))
+    """The index, or the same one searched by evidence of the same vectors where its ranker has none.
+
+    Raises:
+        ValueError: if there is nothing that evidence could be measured against.
+    """
+    if index.scale is None:
+        index = Index(index.store, Aligner(index.aligner.spans, index.aligner.encoder))
+    if index.scale is None:
+        raise ValueError(
+            f"Duplicates are found by evidence, and {index.aligner.encoder.name} cannot encode the texts of a "
+            "background. Make the index with an encoder, or with 20 documents and 200 spans or more."
+        )
+    return index

@@ -6,7 +6,7 @@ from typing import Any, overload
 
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.parts import Link
-from whymatch.show.words import how_sure, in_words, number, percent
+from whymatch.show.words import how_sure, in_words, number, percent, short
 from whymatch.text.spans import Span
 
 
@@ -195,14 +195,3 @@ def facts_in_words(hit: Hit) -> list[str]:
     if hit.bits is None or hit.e_value is None:
         return [*chance, f"score {number(hit.score)}"]
     return [*chance, f"e-value {short(hit.e_value)}", f"{hit.bits:.1f} bits"]
-
-
-def short(value: float) -> str:
-    """An e-value or a p-value with two digits.
-
-    >>> short(3.14159e-7), short(0.0213), short(12.3), short(1234.5)
-    ('3e-07', '0.021', '12', '1,234')
-    """
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.2g}" if value >= 0.001 else f"{value:.0e}"

@@ -3,16 +3,15 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from whymatch.interruption import interruption_point
-from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
 from whymatch.serve.models import RANKING_CONSTRAINT, Models
 from whymatch.serve.problems import Problem
 from whymatch.serve.questions import Question
 from whymatch.serve.schemas import AlignRequest, RankRequest, SearchRequest
-from whymatch.transport.constraints import Constraint
 
 Answer: TypeAlias = bytes | Exception
 
@@ -36,7 +35,8 @@ def answers(models: Models, questions: Sequence[Question]) -> list[Answer]:
 def _align(models: Models, questions: Sequence[Question], *, clip: bool) -> list[Answer]:
     """Answers to questions that share aligner and constraint."""
     good = [pair for question in questions for pair in question.pairs if not isinstance(pair, Problem)]
-    outcomes = iter(_outcomes(questions[0].aligner, good, questions[0].constraint, clip=clip))
+    align = partial(questions[0].aligner.outcomes, constraint=questions[0].constraint, clip=clip)
+    outcomes = iter(together_or_alone(align, good))
     results = [[pair if isinstance(pair, Problem) else next(outcomes) for pair in asked.pairs] for asked in questions]
     results = _related(models, questions, results)
     return [_attempt(_encode, models, question, result) for question, result in zip(questions, results, strict=True)]
@@ -52,26 +52,21 @@ def _related(
         for place, why in enumerate(outcomes)
         if questions[asked].reads_relations and isinstance(why, Alignment)
     }
-    related = _attempt(models.related, [*read.values()])
-    if isinstance(related, Exception):
-        related = [related] * len(read)
-    changed = dict(zip(read, related, strict=True))
+    changed = dict(zip(read, together_or_alone(models.related, [*read.values()]), strict=True))
     return [
         [changed.get((asked, place), why) for place, why in enumerate(outcomes)]
         for asked, outcomes in enumerate(results)
     ]
 
 
-def _outcomes(
-    aligner: Aligner, pairs: Sequence[Any], constraint: Constraint | None, *, clip: bool
-) -> Sequence[Alignment | Exception]:
-    """As `Aligner.outcomes`; where it fails as a whole, each pair is tried alone, so that one cannot hurt the rest."""
-    outcomes = _attempt(aligner.outcomes, pairs, constraint, clip=clip)
-    if not isinstance(outcomes, Exception):
-        return outcomes
-    if len(pairs) <= 1:
-        return [outcomes for _ in pairs]
-    return [outcome for pair in pairs for outcome in _outcomes(aligner, [pair], constraint, clip=clip)]
+def together_or_alone(answer: Callable[[Sequence[Any]], Sequence[Any]], items: Sequence[Any]) -> Sequence[Any]:
+    """What a function gives for items; where it fails as a whole, each is tried alone, so that one hurts no other."""
+    answers = _attempt(answer, items)
+    if not isinstance(answers, Exception):
+        return answers
+    if len(items) <= 1:
+        return [answers for _ in items]
+    return [one for item in items for one in together_or_alone(answer, [item])]
 
 
 def _encode(models: Models, question: Question, outcomes: Sequence[Alignment | Exception]) -> bytes:

@@ -46,14 +46,25 @@ def evidence(value: float) -> str:
 def percent(probability: float) -> str:
     """A probability in whole percent; only a certain one is 0% or 100%.
 
-    >>> percent(0.874), percent(0.9999), percent(0.0001), percent(1.0)
+    >>> percent(0.874), percent(0.995), percent(0.005), percent(1.0)
     ('87%', 'over 99%', 'under 1%', '100%')
     """
     if probability in (0, 1):
         return f"{probability:.0%}"
-    if probability > 0.995:
+    if probability >= 0.995:
         return "over 99%"
-    return "under 1%" if probability < 0.005 else f"{probability:.0%}"
+    return "under 1%" if probability <= 0.005 else f"{probability:.0%}"
+
+
+def short(value: float) -> str:
+    """An e-value or a p-value with two digits.
+
+    >>> short(3.14159e-7), short(0.0213), short(12.3), short(99.7), short(1234.5)
+    ('3e-07', '0.021', '12', '100', '1,234')
+    """
+    if value >= 99.5:
+        return f"{value:,.0f}"
+    return f"{value:.2g}" if value >= 0.001 else f"{value:.0e}"
 
 
 def in_words(picture: Mapping[str, Any]) -> str:
@@ -105,7 +116,9 @@ def how_sure(picture: Mapping[str, Any]) -> list[tuple[str, str]]:
     judgement = picture["judgement"]
     if judgement is None:
         return [certificate]
-    chance = f"p = {judgement['p_value']:.2g}: the share of random pairs of texts of such sizes with as much evidence."
+    chance = (
+        f"p = {short(judgement['p_value'])}: the share of random pairs of texts of such sizes with as much evidence."
+    )
     hint = f". {OWN_BACKGROUND}" if judgement["background"] == SHIPPED_BACKGROUND else "."
     return [
         ("Chance", chance),
@@ -125,11 +138,18 @@ def plain(text: str) -> str:
 
 
 def verdict(
-    probability: float | None, reasons: int, coverage: tuple[float, float], contradicted: int = 0, *, same: bool
+    probability: float | None,
+    reasons: int,
+    coverage: tuple[float, float],
+    contradicted: int = 0,
+    *,
+    same: bool,
+    strict: bool = False,
 ) -> str:
     """Whether two texts match, in one sentence; `reasons` are links with evidence, `coverage` shares of both texts.
 
-    `contradicted` are the reasons whose spans contradict each other.
+    `contradicted` are the reasons whose spans contradict each other; `strict` says that links were asked to be worth
+    more than chance gives.
 
     >>> verdict(0.98, 4, (0.5, 0.6), same=False)
     'They match: 4 reasons cover 50% of the left and 60% of the right text.'
@@ -146,6 +166,8 @@ def verdict(
         return "They match: the two texts are the same."
     if probability is None:
         return f"Not judged, since costs are no evidence: {'1 link' if reasons == 1 else f'{reasons} links'}."
+    if not reasons and strict and probability >= 1 - _LIKELY:
+        return "There is evidence of a match, but no pair of spans has as much as was asked for."
     if not reasons and probability >= 1 / 2:
         return "They may match, but no single pair of spans says so."
     if not reasons or (reasons == 1 and probability < 1 - _LIKELY):
