@@ -25,6 +25,7 @@ LAYERS = [
     "evaluation",
     "learning",
     "search",
+    "checking",
     "study",
     "serve",
     "cli",
@@ -94,7 +95,7 @@ LIGHT = {"numpy", "numba", "llvmlite", "array_api_compat", "regex", "sentencex",
     [
         *(
             (f"cli.{verb}", set[str]())
-            for verb in ("align", "train", "evaluate", "score", "data", "study", "serve", "calibrate")
+            for verb in ("align", "check", "train", "evaluate", "score", "data", "study", "serve", "calibrate")
         ),
         *((f"cli.{verb}", set[str]()) for verb in ("index", "search", "duplicates")),
         ("transport.exact", LIGHT),
