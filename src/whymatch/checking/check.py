@@ -58,20 +58,20 @@ def check(answer: str, sources: Any, *, aligner: Aligner | None = None) -> Check
     if not isinstance(answer, str):
         raise TypeError(f"An answer is a text, got {type(answer).__name__}.")
     if isinstance(sources, Index):
-        checker = _Checker(sources.aligner, sources.background)
+        checker = Checker(sources.aligner, sources.background)
         return checker.check(answer, checker.found(answer, sources), [])
     return check_texts(answer, NamedTexts.of(sources), aligner or default_aligner("sentence"))
 
 
 def check_texts(answer: str, sources: NamedTexts, aligner: Aligner) -> Check:
     """As `check`, for sources that were read."""
-    checker = _Checker(aligner, None)
+    checker = Checker(aligner, None)
     read, problems = checker.read(sources.texts)
     return checker.check(answer, read, [*sources.problems, *problems])
 
 
 @dataclass(frozen=True)
-class _Unit:
+class Unit:
     """A sentence or a clause of an answer."""
 
     sentence: int
@@ -79,7 +79,7 @@ class _Unit:
     text: str
 
 
-class _Checker:
+class Checker:
     """An aligner with the background that evidence is measured against, and what reads relations."""
 
     def __init__(self, aligner: Aligner, background: Background | None) -> None:
@@ -135,11 +135,11 @@ class _Checker:
     def check(self, answer: str, sources: Sequence[Source], problems: Sequence[str]) -> Check:
         """The check of an answer against sources that are read."""
         sentences = self._sentences(answer)
-        whole, all_read = self._findings(sentences, sources)
+        whole, all_read = self.findings(sentences, sources)
         doubtful = [unit for unit, best in zip(sentences, whole, strict=True) if _verdict(best) != "supported"]
         parts = [clause for unit in doubtful for clause in _clauses(unit)]
-        found, parts_read = self._findings(parts, sources)
-        by_sentence: dict[int, list[tuple[_Unit, list[Finding]]]] = {}
+        found, parts_read = self.findings(parts, sources)
+        by_sentence: dict[int, list[tuple[Unit, list[Finding]]]] = {}
         for unit, best in zip(parts, found, strict=True):
             by_sentence.setdefault(unit.sentence, []).append((unit, best))
         claims = list[Claim]()
@@ -155,11 +155,11 @@ class _Checker:
         texts = tuple(SourceText(source.name, source.document.text, source.document.spans) for source in sources)
         return Check(answer, tuple(claims), texts, self.background.name, tuple(notes))
 
-    def _sentences(self, answer: str) -> list[_Unit]:
+    def _sentences(self, answer: str) -> list[Unit]:
         document = self.aligner.split(answer)
-        return [_Unit(number, span, document[span]) for number, span in enumerate(document.spans)]
+        return [Unit(number, span, document[span]) for number, span in enumerate(document.spans)]
 
-    def _findings(self, units: Sequence[_Unit], sources: Sequence[Source]) -> tuple[list[list[Finding]], bool]:
+    def findings(self, units: Sequence[Unit], sources: Sequence[Source]) -> tuple[list[list[Finding]], bool]:
         """What the sources say of each unit, the best first; and whether all was in a language that is read."""
         linked = self._linked(units, sources)
         asked = [(unit.text, *each) for unit, own in zip(units, linked, strict=True) for each in own]
@@ -171,7 +171,7 @@ class _Checker:
         ]
         return sorted_findings, all_read or self.reader is None
 
-    def _linked(self, units: Sequence[_Unit], sources: Sequence[Source]) -> list[list[tuple[Source, Linked]]]:
+    def _linked(self, units: Sequence[Unit], sources: Sequence[Source]) -> list[list[tuple[Source, Linked]]]:
         """The sources that say most of each unit, with the spans that speak of it."""
         if not (units and sources):
             return [[] for _ in units]
@@ -204,7 +204,7 @@ def _said_share(source: Source, linked: Linked) -> float:
     return coverage(linked.worth, frozenset[str]().union(*(source.stems[j] for j in linked.spans)))
 
 
-def _clauses(unit: _Unit) -> list[_Unit]:
+def _clauses(unit: Unit) -> list[Unit]:
     """The clauses of a sentence, if there are several."""
     spans = clauses(unit.text)
     if len(spans) < 2:
@@ -217,8 +217,9 @@ def _verdict(findings: Sequence[Finding]) -> str:
     return findings[0].verdict if findings else "unsupported"
 
 
-def _claim(unit: _Unit, findings: Sequence[Finding], any_source: bool) -> Claim:
+def _claim(unit: Unit, findings: Sequence[Finding], any_source: bool) -> Claim:
     """A claim with the citations of the source that says most of it, and of one that contradicts it beside that."""
+    findings = [one for one in findings if one.speaks]
     if not findings:
         reason = "No source speaks of this." if any_source else "There is no source that could be read."
         return Claim(unit.span, unit.text, unit.sentence, "unsupported", reason, 0.0, (), (unit.span,))
@@ -252,7 +253,7 @@ def _citations(finding: Finding, start: int) -> list[Citation]:
 
 def _reason(best: Finding, disputes: Sequence[Finding]) -> str:
     """Why a claim has its verdict, in one sentence."""
-    name, share = plain(best.source.name), f"{best.coverage:.0%}"
+    name, share = plain(best.source.name), "all" if best.coverage > 0.995 else f"{best.coverage:.0%}"
     if best.verdict == "supported":
         but = f", but {plain(disputes[0].source.name)} contradicts it" if disputes else ""
         return f"{name} says {share} of it{but}."

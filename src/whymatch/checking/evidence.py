@@ -20,7 +20,8 @@ MOST_LINKS = 8
 """Spans of a source that are linked with a claim, of which those are kept that add something."""
 _MEANING = 0.5  # the share of the bits of meaning that counts beside those of words, which meaning counts once more
 _AGAIN = 0.3  # the share of a word's bits that count once more when a span before has said it
-_MIN_BITS, _MIN_SHARE = 3.0, 0.1  # what a span has to add: bits, and a share of those of the claim
+_MIN_BITS = 3.0  # what a span has to add, and beside that a share of the bits of the claim
+MIN_SHARE = 0.1
 _MAX_CACHED_WORDS = 200_000
 
 
@@ -101,11 +102,19 @@ def word_bits(claim: frozenset[str], source: Source, background: Background) -> 
     return {word: log2(total / (counts.get(word, 0) + source.counts[word] + 1)) for word in sorted(counted)}
 
 
-def linked_spans(claim: frozenset[str], source: Source, evidence: np.ndarray, background: Background) -> Linked:
+def linked_spans(
+    claim: frozenset[str],
+    source: Source,
+    evidence: np.ndarray,
+    background: Background,
+    *,
+    min_share: float = MIN_SHARE,
+) -> Linked:
     """The spans of a source that speak of a claim with these stems, by their evidence (spans) in bits.
 
     Candidates are those with the most bits in all (`Each`, solved and proven as every alignment is). Of these a span is
-    kept if the words that it shares with the claim, and that no span before has said, are worth enough.
+    kept if the words that it shares with the claim, and that no span before has said, are worth enough: 3 bits and
+    `min_share` of the bits of the claim.
     """
     worth = word_bits(claim, source, background)
     shared = np.array([[word in span for word in worth] for span in source.stems], float).reshape(-1, len(worth))
@@ -120,7 +129,7 @@ def linked_spans(claim: frozenset[str], source: Source, evidence: np.ndarray, ba
     while left:
         adds = shared[left] @ (values * unsaid)
         best = int((adds + meaning[left]).argmax())
-        if adds[best] < _MIN_BITS + _MIN_SHARE * values.sum():
+        if adds[best] < _MIN_BITS + min_share * values.sum():
             break
         kept.append(left.pop(best))
         unsaid = unsaid * (1 - (1 - _AGAIN) * shared[kept[-1]])

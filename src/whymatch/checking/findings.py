@@ -45,11 +45,14 @@ class Finding:
     def verdict(self) -> ClaimVerdict:
         """Words in conflict make a contradiction, whatever else is said."""
         contradicts = any(self.conflicts) or any(one and one.name == "contradicts" for one in self.relations[:1])
-        if contradicts and self.coverage >= _SAME_MATTER:
+        if contradicts and self.speaks and self.coverage >= _SAME_MATTER:
             return "contradicted"
-        if self.support >= SUPPORTED_FROM and (self.linked.adds or (self.follows or 0.0) >= SUPPORTED_FROM):
-            return "supported"
-        return "unsupported"
+        return "supported" if self.support >= SUPPORTED_FROM and self.speaks else "unsupported"
+
+    @property
+    def speaks(self) -> bool:
+        """Whether the source speaks of the claim at all: in its words, or in others from which it follows."""
+        return self.linked.adds or (self.follows or 0.0) >= SUPPORTED_FROM
 
     @property
     def rank(self) -> tuple[int, float, float]:
@@ -121,7 +124,7 @@ def _said(
     Numbers are close to each other, so they are said only as they are; words in conflict are not said.
     """
     stems = frozenset[str]().union(*(source.stems[j] for j in linked.spans))
-    close = {left for links in aligned for left, _, cost in links if cost < _CLOSE}
+    close = {left for links in aligned for left, _, cost in links if linked.adds and cost < _CLOSE}
     conflicting = [span for conflicts_of_link in against for one in conflicts_of_link for span in one.left]
     return tuple(
         (word in stems or (span in close and not word[:1].isdigit()))

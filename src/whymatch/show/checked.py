@@ -1,7 +1,8 @@
 """A check of an answer: as a page with the answer beside its sources, and as text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 from whymatch.show.html import asset, marked_pieces, policy, template
@@ -135,13 +136,24 @@ def _runs(
         for other in range(number - _NEIGHBOURS, number + _NEIGHBOURS + 1)
     }
     runs: list[dict[str, Any]] = []
+    folded = _folded(len(spans), near)
     for number, (start, end) in enumerate(spans):
         badges = [{"number": n + 1, "verdict": claims[n]["verdict"]} for n in cited.get((start, end), ())]
         part = {"pieces": marked_pieces(source["text"], start, end, marks if badges else ()), "badges": badges}
-        folded = number not in near
-        if not runs or runs[-1]["folded"] != folded:
-            runs.append({"folded": folded, "spans": []})
+        if not runs or runs[-1]["folded"] != (number in folded):
+            runs.append({"folded": number in folded, "spans": []})
         runs[-1]["spans"].append(part)
-    for run in runs:
-        run["folded"] = run["folded"] and len(run["spans"]) >= _MIN_FOLDED
     return runs
+
+
+def _folded(spans: int, near: Collection[int]) -> set[int]:
+    """The numbers of the spans in runs of `_MIN_FOLDED` or more that are not near a cited one.
+
+    >>> sorted(_folded(8, {3}))
+    [0, 1, 2, 4, 5, 6, 7]
+    >>> sorted(_folded(5, {3}))
+    [0, 1, 2]
+    """
+    edges = [-1, *sorted(number for number in near if 0 <= number < spans), spans]
+    runs = (range(before + 1, after) for before, after in pairwise(edges))
+    return {number for run in runs if len(run) >= _MIN_FOLDED for number in run}
