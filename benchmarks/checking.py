@@ -46,7 +46,7 @@ from whymatch.text.spans import Span, is_blank, words
 Row: TypeAlias = Mapping[str, Any]
 LABELS = ("not_supported", "partially_supported", "supported")
 _FOLDS = 10
-_SHARES = np.linspace(0, 0.5, 26)
+_SHARES = np.linspace(0, 0.3, 16)
 _MOST = (1, 2, 3, 4, 5, 8, 2000)
 
 
