@@ -56,7 +56,7 @@ def test_a_changed_number_is_contradicted_in_exactly_these_words(checked: Check)
     assert (citation.source, conflict.kind) == ("travel", "number")
     assert [ANSWER[start:end] for start, end in conflict.left] == ["150 euros"]
     assert [SOURCES["travel"][start:end] for start, end in conflict.right] == ["120 euros"]
-    assert [ANSWER[start:end] for start, end in checked.claims[1].missing] == ["150 euros"]
+    assert [ANSWER[start:end] for start, end in checked.claims[1].missing] == ["up to 150 euros"]
 
 
 def test_another_source_never_removes_support_nor_changes_what_is_said_of_a_claim(checked: Check) -> None:
@@ -147,5 +147,5 @@ def test_what_is_no_answer_and_what_are_no_sources_is_refused() -> None:
         wm.check(TRUE, 3)
     with pytest.raises(TypeError, match="got object"):
         wm.check(TRUE, [object()])
-    with pytest.raises(ValueError, match=r"evidence, and cosine is none: use Aligner\(\)"):
+    with pytest.raises(ValueError, match=r"evidence, and cosine distance is none: use Aligner\(\)"):
         wm.check(TRUE, SOURCES, aligner=wm.Aligner(cost="cosine"))

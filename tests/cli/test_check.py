@@ -112,7 +112,7 @@ def test_bad_lines_are_reported_with_their_numbers_and_the_others_go_on(check: R
         (["--text", " ", "B."], "ANSWER is empty"),
         (["--text", "A.", " "], "There is no source that can be read"),
         (["--batch", "-", "--html", "x.html"], "--batch takes no ANSWER"),
-        (["--text", "A.", "B.", "--cost", "cosine"], "cosine is none"),
+        (["--text", "A.", "B.", "--cost", "cosine"], "cosine distance is none"),
     ],
 )
 def test_what_cannot_be_checked_is_refused(check: Run, arguments: list[str], message: str) -> None:

@@ -17,9 +17,10 @@ from whymatch.matching.defaults import default_aligner
 from whymatch.matching.relating import NOT_ENGLISH
 from whymatch.matching.relations import RelationReader, shipped_reader
 from whymatch.matching.shipped import shipped_background
+from whymatch.matching.significance import tails_against
 from whymatch.show.words import plain
 from whymatch.text.document import Document, joined
-from whymatch.text.encoders import Vectors, encode_texts
+from whymatch.text.encoders import Vectors, encode_texts, readable
 from whymatch.text.spans import Span
 
 if TYPE_CHECKING:
@@ -87,7 +88,6 @@ class Checker:
             raise ValueError(f"Claims are checked by evidence, and {aligner.cost.name} is none: use Aligner().")
         self.aligner = aligner
         self.background = aligner.judge.background or background or shipped_background(aligner)
-        self.scale = aligner.judge.scale_of(self.background)
         reader = aligner.relation_reader or shipped_reader()
         self.unread = reader.missing
         self.reader: RelationReader | None = reader if self.unread is None else None
@@ -112,9 +112,16 @@ class Checker:
         """The vectors (spans, dimensions) and tails (spans, 2) of each text, or why there are none."""
         encoded = encode_texts(self.aligner.encoder, documents)
         good = {number: rows for number, rows in enumerate(encoded) if not isinstance(rows, ValueError)}
-        tails = self.aligner.judge.tails_of(self.scale, [documents[number] for number in good], [*good.values()])
+        tails = self._tails([documents[number] for number in good], [*good.values()])
         both = dict(zip(good, zip(good.values(), tails, strict=True), strict=True))
         return [both.get(number, rows) for number, rows in enumerate(encoded)]  # type: ignore[misc]
+
+    def _tails(self, documents: Sequence[Document], vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The tails (spans, 2) of texts with these vectors; zeros for spans that the encoder cannot read."""
+        tails = tails_against(self.background, self.aligner.cost, documents, vectors)
+        for text, rows in zip(documents, tails, strict=True):
+            rows[~readable(self.aligner.encoder, text.pieces)] = 0
+        return tails
 
     def found(self, answer: str, index: "Index") -> list[Source]:
         """The documents of an index that are searched for each sentence of an answer and each of its clauses."""
@@ -126,7 +133,7 @@ class Checker:
             [entry.document for entry in entries],
             [entry.vectors.astype(np.float32) for entry in entries],
         )
-        tails = self.aligner.judge.tails_of(self.scale, documents, vectors)
+        tails = self._tails(documents, vectors)
         return [
             Source(entry.id, entry.document, rows, own)
             for entry, rows, own in zip(entries, vectors, tails, strict=True)
