@@ -57,7 +57,7 @@ _MOST = (1, 2, 3, 4, 5, 8, 2000)
 
 def read(path: Path) -> list[Row]:
     """The claims of a file, the blank lines of their pages left out."""
-    rows = []
+    rows = list[Row]()
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
@@ -201,7 +201,7 @@ class Reading:
         constant = np.full(len(labels), most)
         rows = [["always partially supported", f"{(labels == most).mean():.3f}", f"{macro_f1(labels, constant):.3f}"]]
         rows += [[name, *(f"{value:.3f}" for value in label_accuracy(labels, own))] for name, own in numbers.items()]
-        verdicts = Counter(
+        verdicts = Counter[tuple[str, str]](
             (row["label"], "unsupported" if one is None else one.verdict)
             for row, one in zip(self.rows, self.findings, strict=True)
         )

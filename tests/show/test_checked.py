@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.show.test_browser import Open, browser, show  # noqa: F401
 from whymatch.checking.result import Check, Citation, Claim, SourceText
 from whymatch.matching.conflicts import Conflict
 from whymatch.show.checked import as_text, frame, page
@@ -56,3 +57,22 @@ def test_runs_of_spans_that_no_claim_cites_are_folded_and_nothing_is_lost() -> N
     assert all(piece in html for piece in pieces)
     folded = "".join(re.findall(r"<details>.*?</details>", html, re.S))
     assert [piece in folded for piece in pieces] == [number not in (4, 5, 6) for number in range(12)]
+
+
+def test_a_claim_that_is_chosen_by_pointer_or_key_shows_its_spans_and_no_text_runs(show: Open) -> None:  # noqa: F811
+    page = show(
+        made(f"12 cats {HACK}", f"34 cats {HACK}", f"name {HACK}").to_html(), viewport={"width": 390, "height": 800}
+    )
+    claim, quote = page.locator(".claim"), page.locator(".quote[data-claims]")
+    assert page.locator(".followed").count() == 0
+    claim.click()
+    assert (quote.get_attribute("class"), claim.get_attribute("aria-pressed")) == ("quote followed", "true")
+    claim.click()
+    page.mouse.move(1, 1)
+    assert page.locator(".followed").count() == 0
+    quote.focus()
+    page.keyboard.press("Enter")
+    assert claim.get_attribute("aria-pressed") == "true"
+    assert HACK in quote.inner_text()
+    assert page.evaluate("window.hacked") is None
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -111,10 +111,10 @@ class Checker:
     def _encode(self, documents: Sequence[Document]) -> list[Vectors | ValueError]:
         """The vectors (spans, dimensions) and tails (spans, 2) of each text, or why there are none."""
         encoded = encode_texts(self.aligner.encoder, documents)
-        good = {number: rows for number, rows in enumerate(encoded) if not isinstance(rows, ValueError)}
-        tails = self._tails([documents[number] for number in good], [*good.values()])
-        both = dict(zip(good, zip(good.values(), tails, strict=True), strict=True))
-        return [both.get(number, rows) for number, rows in enumerate(encoded)]  # type: ignore[misc]
+        good = [number for number, rows in enumerate(encoded) if not isinstance(rows, ValueError)]
+        vectors = [rows for rows in encoded if not isinstance(rows, ValueError)]
+        tails = dict(zip(good, self._tails([documents[number] for number in good], vectors), strict=True))
+        return [rows if isinstance(rows, ValueError) else (rows, tails[number]) for number, rows in enumerate(encoded)]
 
     def _tails(self, documents: Sequence[Document], vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The tails (spans, 2) of texts with these vectors; zeros for spans that the encoder cannot read."""

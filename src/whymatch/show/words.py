@@ -164,7 +164,7 @@ def verdict(
     return f"No sign of a match: the {reasons} closest pairs are what chance gives."
 
 
-def check_verdict(counts: Mapping[str, int]) -> str:
+def check_verdict(counts: Mapping[Any, int]) -> str:
     """Whether an answer is supported by its sources, in one sentence, by how many claims have each verdict.
 
     >>> check_verdict({"supported": 2, "contradicted": 1, "unsupported": 1})
