@@ -1,5 +1,6 @@
 """`whymatch.check`: what the sources of an answer say of each of its claims."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from whymatch.checking.result import Check, Citation, Claim, SourceText
 from whymatch.checking.sources import NamedTexts
 from whymatch.cost import Background
 from whymatch.matching.aligner import Aligner
+from whymatch.matching.conflicts import Kind
 from whymatch.matching.defaults import default_aligner
 from whymatch.matching.relating import NOT_ENGLISH
 from whymatch.matching.relations import RelationReader, shipped_reader
@@ -28,6 +30,15 @@ if TYPE_CHECKING:
 
 MOST_SOURCES = 5
 """Sources that are read for a claim, those that say most of it; and documents that are searched in an index."""
+
+_OTHERWISE: Mapping[Kind, str] = {
+    "number": "another number",
+    "date": "another date",
+    "name": "another name",
+    "negation": "with a negation more or less",
+    "antonym": "the opposite",
+    "role": "with exchanged roles",
+}
 
 
 def check(answer: str, sources: Any, *, aligner: Aligner | None = None) -> Check:
@@ -54,11 +65,9 @@ def check(answer: str, sources: Any, *, aligner: Aligner | None = None) -> Check
         TypeError: if sources are none of these.
         ValueError: if the answer cannot be split, or costs are no evidence.
     """
-    from whymatch.search.index import Index
-
     if not isinstance(answer, str):
         raise TypeError(f"An answer is a text, got {type(answer).__name__}.")
-    if isinstance(sources, Index):
+    if _is_index(sources):
         checker = Checker(sources.aligner, sources.background)
         return checker.check(answer, checker.found(answer, sources), [])
     return check_texts(answer, NamedTexts.of(sources), aligner or default_aligner("sentence"))
@@ -69,6 +78,12 @@ def check_texts(answer: str, sources: NamedTexts, aligner: Aligner) -> Check:
     checker = Checker(aligner, None)
     read, problems = checker.read(sources.texts)
     return checker.check(answer, read, [*sources.problems, *problems])
+
+
+def _is_index(sources: Any) -> bool:
+    """Whether sources are an `Index`, without loading what an index needs: who has one has loaded it."""
+    module = sys.modules.get("whymatch.search.index")
+    return module is not None and isinstance(sources, module.Index)
 
 
 @dataclass(frozen=True)
@@ -265,6 +280,6 @@ def _reason(best: Finding, disputes: Sequence[Finding]) -> str:
         but = f", but {plain(disputes[0].source.name)} contradicts it" if disputes else ""
         return f"{name} says {share} of it{but}."
     if best.verdict == "contradicted":
-        kinds = [*dict.fromkeys(one.kind for against in best.conflicts for one in against)]
-        return f"{name} says otherwise: another {', '.join(kinds)}." if kinds else f"{name} says otherwise."
+        kinds = dict.fromkeys(_OTHERWISE[one.kind] for against in best.conflicts for one in against)
+        return f"{name} says otherwise: {', '.join(kinds)}." if kinds else f"{name} says otherwise."
     return f"No source says this; {name} comes closest, with {share} of it."

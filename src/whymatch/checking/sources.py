@@ -5,7 +5,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from whymatch.search.corpus import CorpusFiles
+from whymatch.datasets.documents import CorpusFiles
 from whymatch.text.document import Document
 from whymatch.text.spans import is_blank
 
@@ -46,8 +46,8 @@ class NamedTexts:
         if not isinstance(text, str | Document):
             raise TypeError(f"A source is a text, got {type(text).__name__} for {name or 'a source'!r:.60}.")
         if name in self.texts or not name:
-            stem, first = (f"{name} ", 2) if name else ("source ", len(self.texts) + 1)
-            name = next(other for n in count(first) if (other := f"{stem}{n}") not in self.texts)
+            base, first = (f"{name} ", 2) if name else ("source ", len(self.texts) + 1)
+            name = next(numbered for n in count(first) if (numbered := f"{base}{n}") not in self.texts)
         if is_blank(text if isinstance(text, str) else text.text):
             self.problems.append(f"{name} is empty.")
         else:
@@ -55,8 +55,7 @@ class NamedTexts:
 
     def read(self, path: Path, encoding: str, max_mb: float) -> None:
         """Adds the documents of a file or a folder; those that cannot be read are problems."""
-        rows = [*CorpusFiles(path, encoding=encoding, max_mb=max_mb)]
-        for row in rows:
+        for row in CorpusFiles(path, encoding=encoding, max_mb=max_mb):
             if row.error is None:
                 self.add(row.id, row.text)
             else:
