@@ -99,13 +99,14 @@ def _answer_parts(check: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _source_parts(check: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every source as spans with the claims that cite them, those that are cited first; the rest is folded."""
+    """Every source as spans with the claims that they speak of, those that are cited first; the rest is folded.
+
+    The spans that come closest to a claim without a source are cited too, with the sign of its verdict.
+    """
     cited: dict[str, dict[tuple[int, int], list[int]]] = {}
     marks: dict[str, list[Sequence[int]]] = {}
     for number, claim in enumerate(check["claims"]):
         for citation in claim["citations"]:
-            if claim["verdict"] == "unsupported":
-                continue
             spans = cited.setdefault(citation["source"], {})
             spans.setdefault((citation["span"][0], citation["span"][1]), []).append(number)
             own = marks.setdefault(citation["source"], [])
