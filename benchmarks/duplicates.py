@@ -16,9 +16,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from whymatch.datasets.corpora import read_corpus
+from whymatch.datasets.documents import CorpusRow
 from whymatch.files import write_whole
 from whymatch.search.building import build
-from whymatch.search.corpus import CorpusRow
 from whymatch.search.duplicates import NEIGHBOURS, Duplicate, duplicates
 from whymatch.search.index import Index
 from whymatch.show.terminal import table

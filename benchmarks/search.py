@@ -24,10 +24,10 @@ import pyarrow as pa
 
 import whymatch as wm
 from whymatch.datasets.corpora import read_corpus
+from whymatch.datasets.documents import CorpusRow
 from whymatch.datasets.ranking import bm25_scorer, tokens
 from whymatch.evaluation.ranking import average_precision
 from whymatch.search.building import BuildReport, build
-from whymatch.search.corpus import CorpusRow
 from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, pooled
 from whymatch.search.index import CANDIDATES, Index, ranking_values
 from whymatch.search.store import PROBED_PARTITIONS

@@ -1,13 +1,15 @@
-"""Which source says what a generated answer claims, and where: one citation a claim, or none.
+"""Which source says what a generated answer claims, and where: citations for documents that a retriever found.
 
-    python examples/citations.py
+    python examples/citations.py                # plain texts
+    python examples/citations.py langchain      # documents of LangChain (pip install langchain-core)
+    python examples/citations.py llama-index    # nodes of LlamaIndex (pip install llama-index-core)
 
-Every sentence of the answer is a claim. It is searched for in an index of sources; the span that its best link leads to
-is the citation, with offsets into the source. A claim that probably matches none of them has no source, and says so.
+`whymatch.check` takes the documents of both libraries as they are. Every sentence of the answer is a claim; a claim
+that is supported, or contradicted, comes with the source and the characters that say so.
 """
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
+import sys
+from typing import Any
 
 import whymatch as wm
 
@@ -19,24 +21,38 @@ SOURCES = {
     "security": "Laptops are encrypted. Lost devices are reported within a day. Passwords have sixteen characters.",
 }
 ANSWER = (
-    "You get 25 paid vacation days per year. Hotel rooms are reimbursed up to 120 euros per night. "
-    "If you lose your laptop, you have to report it within one day. The canteen is closed on Fridays."
+    "Employees get 25 days of paid leave a year. Hotels may cost up to 150 euros a night. "
+    "Lost devices have to be reported within one day. The canteen is closed on Fridays."
 )
 
 
-def main() -> None:
-    with TemporaryDirectory() as folder:
-        index = wm.Index.create(Path(folder) / "sources", wm.Aligner())
-        index.add(SOURCES)
-        for claim in index.split(ANSWER).pieces:
-            best = index.search(claim, top_k=1)[0]
-            print(claim)
-            if not best.links or best.probability < 0.5:
-                print("    no source says this")
-                continue
-            link = best.links[0]
-            print(f"    {best.id}, characters {link.right.start} to {link.right.end}: {link.texts[1]}")
+def langchain_documents() -> list[Any]:
+    """What a retriever of LangChain gives."""
+    from langchain_core.documents import Document
+
+    return [Document(page_content=text, metadata={"source": name}) for name, text in SOURCES.items()]
+
+
+def llama_index_nodes() -> list[Any]:
+    """What a retriever of LlamaIndex gives."""
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    nodes = [TextNode(text=text, metadata={"file_name": name}) for name, text in SOURCES.items()]
+    return [NodeWithScore(node=node, score=0.5) for node in nodes]
+
+
+def main(library: str = "") -> None:
+    """Prints every claim with its citations."""
+    made = {"": lambda: SOURCES, "langchain": langchain_documents, "llama-index": llama_index_nodes}
+    if library not in made:
+        sys.exit(f"Libraries are langchain and llama-index, got {library}.")
+    found = wm.check(ANSWER, made[library]())
+    print(found.verdict)
+    for claim in found.claims:
+        print(f"\n{claim.verdict}: {claim.text}\n    {claim.reason}")
+        for one in claim.citations:
+            print(f"    {one.source}, characters {one.span.start} to {one.span.end}: {one.text}")
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:2])

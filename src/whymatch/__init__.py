@@ -7,6 +7,7 @@ from whymatch.forking import loading
 
 if TYPE_CHECKING:
     from whymatch import cost, learning, transport
+    from whymatch.checking.check import check
     from whymatch.cost import Background, Cost
     from whymatch.matching.aligner import Aligner
     from whymatch.matching.alignment import Alignment
@@ -48,6 +49,7 @@ _HOMES = {
     "Span": "text.spans",
     "UpTo": "transport.constraints",
     "WordEncoder": "text.encoders.context",
+    "check": "checking.check",
     "path": "transport.exact",
     "read_vectors": "text.vectors",
     "solve": "transport.exact",
@@ -75,6 +77,7 @@ __all__ = [
     "Span",
     "UpTo",
     "WordEncoder",
+    "check",
     "cost",
     "learning",
     "path",

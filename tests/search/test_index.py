@@ -10,10 +10,10 @@ import pytest
 
 import whymatch as wm
 from tests.search.encoding import WordSums, aligner, post, posts
+from whymatch.datasets.documents import CorpusFiles
 from whymatch.search import index as module
 from whymatch.search import store
 from whymatch.search.building import build
-from whymatch.search.corpus import CorpusFiles
 from whymatch.search.encoding import INDEX_FORMAT
 from whymatch.search.entries import table_schema
 from whymatch.search.index import Index

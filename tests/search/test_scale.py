@@ -17,9 +17,9 @@ import whymatch as wm
 from tests.search import scaling
 from tests.search.encoding import SIZE, WordSums, aligner, posts
 from whymatch.cost import Cosine, Cost, Novelty, Order, RareWords, SharedWords, WordCounts
+from whymatch.datasets.documents import CorpusFiles
 from whymatch.learning import Projected
 from whymatch.search.building import build, build_on_ray
-from whymatch.search.corpus import CorpusFiles
 from whymatch.search.index import Index
 from whymatch.search.pairs import PairFiles, fingerprint, score_on_ray
 from whymatch.search.scale import PartResult, WorkPart, cut_into_parts, run_parts

@@ -6,8 +6,8 @@ import random
 from pathlib import Path
 
 from tests.search.encoding import aligner, post
+from whymatch.datasets.documents import CorpusFiles
 from whymatch.search.building import build
-from whymatch.search.corpus import CorpusFiles
 from whymatch.search.index import Index
 
 

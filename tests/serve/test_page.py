@@ -1,6 +1,7 @@
 """The page in a real browser, at a real server: two texts in, their links out, and nothing in a text runs."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +13,13 @@ from tests.serve.serving import HACK, LEFT, RIGHT, Served, serving
 from tests.show.test_browser import WATCH, background, browser, scrolls_sideways, shown  # noqa: F401
 from whymatch.learning import Projected
 from whymatch.matching.alignment import Alignment
+from whymatch.transport.constraints import CONSTRAINTS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 Visit = Callable[..., "Page"]
+PAGE = Path(wm.__file__).parent / "serve" / "static" / "page.html"
 TOKEN = "a-token-of-some-length"
 
 
@@ -311,3 +314,8 @@ def test_a_model_of_whole_texts_can_be_used(visit: Visit, guarded: Served) -> No
     admitted(page)
     assert page.locator("#status").inner_text().startswith("1 link, ")
     page.close()
+
+
+def test_the_page_offers_every_constraint() -> None:
+    offered = set(re.findall(r'<option value="([a-z-]+)">', PAGE.read_text(encoding="utf-8")))
+    assert {kind.word for kind in CONSTRAINTS} <= offered

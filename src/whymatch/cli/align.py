@@ -174,7 +174,7 @@ def _read_background(settings: argparse.Namespace, aligner: "Aligner") -> "Backg
         ValueError: if there are too few texts.
     """
     from whymatch.cost.background import MAX_SPANS, Background
-    from whymatch.search.corpus import CorpusFiles
+    from whymatch.datasets.documents import CorpusFiles
 
     path = settings.background
     if path.is_dir() and any(path.glob("*.lance")):

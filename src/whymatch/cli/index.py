@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from whymatch.cli.console import complain, progress_bar
 
 if TYPE_CHECKING:
+    from whymatch.datasets.documents import CorpusFiles
     from whymatch.matching.aligner import Aligner
     from whymatch.matching.ranker import Ranker
     from whymatch.search.building import BuildReport
-    from whymatch.search.corpus import CorpusFiles
     from whymatch.search.index import Index
 
 
@@ -46,7 +46,7 @@ def run(settings: argparse.Namespace) -> int:
         raise ValueError("--prune does not go with --ray: run it once more without.")
     if settings.delete is not None:
         return _delete(settings)
-    from whymatch.search.corpus import CorpusFiles
+    from whymatch.datasets.documents import CorpusFiles
     from whymatch.search.index import Index
 
     corpus = CorpusFiles(settings.corpus, settings.id, settings.text, settings.encoding, settings.max_mb)

@@ -94,7 +94,7 @@ def _queries(settings: argparse.Namespace) -> Iterator[tuple[object, str, str | 
         text = read_text("-", max_mb=5, encoding="utf-8") if settings.query == "-" else settings.query
         yield "the query", "1", text
         return
-    from whymatch.search.corpus import CorpusFiles
+    from whymatch.datasets.documents import CorpusFiles
 
     for row in CorpusFiles(settings.queries):
         yield row.place, row.id, row.error or row.text

@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
 
+from whymatch.datasets.documents import CorpusFiles, CorpusRow
 from whymatch.matching.aligner import Aligner
-from whymatch.search.corpus import CorpusFiles, CorpusRow
 from whymatch.search.encoding import AlignerOrRanker, make_entries
 from whymatch.search.entries import Entry, text_digest
 from whymatch.search.index import Index

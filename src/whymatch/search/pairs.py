@@ -12,10 +12,10 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from whymatch.cost.evidence import cost_facts
+from whymatch.datasets.documents import files_in
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
 from whymatch.reading import MAX_ROW_BYTES, MEGABYTE, JsonObject, byte_lines, json_lines, opened, read_rows
-from whymatch.search.corpus import files_in
 from whymatch.search.encoding import AlignerOrRanker, Identity, aligner_and_constraint
 from whymatch.search.scale import PartResult, WorkPart, cut_into_parts, run_parts
 from whymatch.transport.constraints import Constraint

@@ -184,3 +184,27 @@ def verdict(
     if probability >= 1 - _LIKELY:
         return f"Probably no match: {because}, but chance often gives as much."
     return f"No sign of a match: the {reasons} closest pairs are what chance gives."
+
+
+def check_verdict(counts: Mapping[Any, int]) -> str:
+    """Whether an answer is supported by its sources, in one sentence, by how many claims have each verdict.
+
+    >>> check_verdict({"supported": 2, "contradicted": 1, "unsupported": 1})
+    '2 of 4 claims are supported; 1 is contradicted, and 1 has no source.'
+    >>> check_verdict({"supported": 3, "contradicted": 0, "unsupported": 0})
+    'All 3 claims are supported.'
+    >>> check_verdict({"supported": 0, "contradicted": 1, "unsupported": 0})
+    'The claim is contradicted.'
+    """
+    supported, contradicted, unsupported = (counts[name] for name in ("supported", "contradicted", "unsupported"))
+    claims = supported + contradicted + unsupported
+    if not claims:
+        return "There is no claim to check."
+    if claims == 1:
+        return f"The claim {'is supported' if supported else 'is contradicted' if contradicted else 'has no source'}."
+    if supported == claims:
+        return f"All {claims} claims are supported."
+    parts = [f"{contradicted} {'is' if contradicted == 1 else 'are'} contradicted"] if contradicted else []
+    parts += [f"{unsupported} {'has' if unsupported == 1 else 'have'} no source"] if unsupported else []
+    are = "is" if supported == 1 else "are"
+    return f"{supported or 'None'} of {claims} claims {are} supported; {', and '.join(parts)}."

@@ -9,7 +9,8 @@ from whymatch.text.dates import Date, dates
 from whymatch.text.quantities import Quantity, quantities
 
 _Amount: TypeAlias = Quantity | Date
-_MIN_SHARED = 0.85  # of the other words: below, two texts may speak of different things
+MIN_SHARED = 0.85
+"""The share of the other words that two texts have in common, below which they may speak of different things."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class _Place:
     words: range
 
 
-def amount_conflicts(pair: Correspondence) -> list[Conflict]:
+def amount_conflicts(pair: Correspondence, min_shared: float = MIN_SHARED) -> list[Conflict]:
     """Numbers and dates that differ where they stand for the same thing.
 
     Amounts that agree cancel out, wherever they stand. What is left on both sides conflicts where the two correspond:
@@ -37,7 +38,7 @@ def amount_conflicts(pair: Correspondence) -> list[Conflict]:
     )
     own, other = ([n for n in range(len(side)) if n not in {p[k] for p in agreeing}] for k, side in enumerate(sides))
     left_over = [n for i in own for n in sides[0][i].words], [n for j in other for n in sides[1][j].words]
-    if pair.shared(*left_over) < _MIN_SHARED:
+    if pair.shared(*left_over) < min_shared:
         return []
     candidates = [
         (-_closeness(pair, a, b), i, j)

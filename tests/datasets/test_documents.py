@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from whymatch.search.corpus import CorpusFiles
+from whymatch.datasets.documents import CorpusFiles
 
 ROWS = [("a", "The first text."), ("b", 'Two lines,\nand "quotes".'), ("ü", "Ünïcödé 日本語")]
 

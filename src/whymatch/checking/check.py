@@ -1,0 +1,285 @@
+"""`whymatch.check`: what the sources of an answer say of each of its claims."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whymatch.checking.clauses import clauses
+from whymatch.checking.evidence import Linked, Source, coverage, linked_spans, missing_words, stems
+from whymatch.checking.findings import Finding, read_findings
+from whymatch.checking.result import Check, Citation, Claim, SourceText
+from whymatch.checking.sources import NamedTexts
+from whymatch.cost import Background
+from whymatch.matching.aligner import Aligner
+from whymatch.matching.conflicts import Kind
+from whymatch.matching.defaults import default_aligner
+from whymatch.matching.relating import NOT_ENGLISH
+from whymatch.matching.relations import RelationReader, shipped_reader
+from whymatch.matching.shipped import shipped_background
+from whymatch.matching.significance import tails_against
+from whymatch.show.words import plain
+from whymatch.text.document import Document, joined
+from whymatch.text.encoders import Vectors, encode_texts, readable
+from whymatch.text.spans import Span
+
+if TYPE_CHECKING:
+    from whymatch.search.index import Index
+
+MOST_SOURCES = 5
+"""Sources that are read for a claim, those that say most of it; and documents that are searched in an index."""
+
+_OTHERWISE: Mapping[Kind, str] = {
+    "number": "another number",
+    "date": "another date",
+    "name": "another name",
+    "negation": "with a negation more or less",
+    "antonym": "the opposite",
+    "role": "with exchanged roles",
+}
+
+
+def check(answer: str, sources: Any, *, aligner: Aligner | None = None) -> Check:
+    """What the sources say of every claim of an answer: supported, contradicted, or unsupported.
+
+    A claim is a sentence; where a clause of one has a source and another has not, each clause is a claim. What one
+    source says of a claim depends on no other source and no other claim.
+
+        >>> import whymatch as wm
+        >>> found = wm.check("Lunch costs 7 euros.", {"canteen": "It opens at noon. Lunch costs 5 euros."})
+        >>> print(found.verdict)
+        The claim is contradicted.
+        >>> [citation] = found.claims[0].citations
+        >>> citation.source, citation.text, citation.conflicts[0].kind
+        ('canteen', 'Lunch costs 5 euros.', 'number')
+
+    Args:
+        answer: a text.
+        sources: a text; a mapping of texts by name; a list of texts, paths of files or folders (text, JSON lines, CSV,
+            Parquet), documents of LangChain or nodes of LlamaIndex; or an `Index`, which is searched for each claim.
+        aligner: what cuts texts into spans and encodes them, its cost being evidence; `Aligner()` by default.
+
+    Raises:
+        TypeError: if sources are none of these.
+        ValueError: if the answer cannot be split, or costs are no evidence.
+    """
+    if not isinstance(answer, str):
+        raise TypeError(f"An answer is a text, got {type(answer).__name__}.")
+    if _is_index(sources):
+        checker = Checker(sources.aligner, sources.background)
+        return checker.check(answer, checker.found(answer, sources), [])
+    return check_texts(answer, NamedTexts.of(sources), aligner or default_aligner("sentence"))
+
+
+def check_texts(answer: str, sources: NamedTexts, aligner: Aligner) -> Check:
+    """As `check`, for sources that were read."""
+    checker = Checker(aligner, None)
+    read, problems = checker.read(sources.texts)
+    return checker.check(answer, read, [*sources.problems, *problems])
+
+
+def _is_index(sources: Any) -> bool:
+    """Whether sources are an `Index`, without loading what an index needs: who has one has loaded it."""
+    module = sys.modules.get("whymatch.search.index")
+    return module is not None and isinstance(sources, module.Index)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A sentence or a clause of an answer."""
+
+    sentence: int
+    span: Span
+    text: str
+
+
+class Checker:
+    """An aligner with the background that evidence is measured against, and what reads relations."""
+
+    def __init__(self, aligner: Aligner, background: Background | None) -> None:
+        if aligner.cost.evidence is None:
+            raise ValueError(f"Claims are checked by evidence, and {aligner.cost.name} is none: use Aligner().")
+        self.aligner = aligner
+        self.background = aligner.judge.background or background or shipped_background(aligner)
+        reader = aligner.relation_reader or shipped_reader()
+        self.unread = reader.missing
+        self.reader: RelationReader | None = reader if self.unread is None else None
+
+    def read(self, texts: Mapping[str, str | Document]) -> tuple[list[Source], list[str]]:
+        """The sources with their vectors and tails, and what is wrong with those that cannot be read."""
+        documents, problems = dict[str, Document](), list[str]()
+        for name, text in texts.items():
+            try:
+                documents[name] = self.aligner.split(text)
+            except ValueError as error:
+                problems.append(f"{name}: {error}")
+        sources = list[Source]()
+        for (name, document), outcome in zip(documents.items(), self._encode([*documents.values()]), strict=True):
+            if isinstance(outcome, ValueError):
+                problems.append(f"{name}: {outcome}")
+            elif len(document):
+                sources.append(Source(name, document, *outcome))
+        return sources, problems
+
+    def _encode(self, documents: Sequence[Document]) -> list[Vectors | ValueError]:
+        """The vectors (spans, dimensions) and tails (spans, 2) of each text, or why there are none."""
+        encoded = encode_texts(self.aligner.encoder, documents)
+        good = [number for number, rows in enumerate(encoded) if not isinstance(rows, ValueError)]
+        vectors = [rows for rows in encoded if not isinstance(rows, ValueError)]
+        tails = dict(zip(good, self._tails([documents[number] for number in good], vectors), strict=True))
+        return [rows if isinstance(rows, ValueError) else (rows, tails[number]) for number, rows in enumerate(encoded)]
+
+    def _tails(self, documents: Sequence[Document], vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The tails (spans, 2) of texts with these vectors; zeros for spans that the encoder cannot read."""
+        tails = tails_against(self.background, self.aligner.cost, documents, vectors)
+        for text, rows in zip(documents, tails, strict=True):
+            rows[~readable(self.aligner.encoder, text.pieces)] = 0
+        return tails
+
+    def found(self, answer: str, index: "Index") -> list[Source]:
+        """The documents of an index that are searched for each sentence of an answer and each of its clauses."""
+        asked = [unit.text for unit in self._sentences(answer)]
+        asked += [text[a:b] for text in asked for a, b in clauses(text)]
+        hits = (hit.id for text in dict.fromkeys(asked) for hit in index.search(text, MOST_SOURCES).hits)
+        entries = index.entries([*dict.fromkeys(hits)])
+        documents, vectors = (
+            [entry.document for entry in entries],
+            [entry.vectors.astype(np.float32) for entry in entries],
+        )
+        tails = self._tails(documents, vectors)
+        return [
+            Source(entry.id, entry.document, rows, own)
+            for entry, rows, own in zip(entries, vectors, tails, strict=True)
+        ]
+
+    def check(self, answer: str, sources: Sequence[Source], problems: Sequence[str]) -> Check:
+        """The check of an answer against sources that are read."""
+        sentences = self._sentences(answer)
+        whole, all_read = self.findings(sentences, sources)
+        doubtful = [unit for unit, best in zip(sentences, whole, strict=True) if _verdict(best) != "supported"]
+        parts = [clause for unit in doubtful for clause in _clauses(unit)]
+        found, parts_read = self.findings(parts, sources)
+        by_sentence: dict[int, list[tuple[Unit, list[Finding]]]] = {}
+        for unit, best in zip(parts, found, strict=True):
+            by_sentence.setdefault(unit.sentence, []).append((unit, best))
+        claims = list[Claim]()
+        for unit, best in zip(sentences, whole, strict=True):
+            own = by_sentence.get(unit.sentence, [])
+            apart = any(_verdict(part) == "supported" for _, part in own)
+            claims += [_claim(*each, bool(sources)) for each in (own if apart else [(unit, best)])]
+        notes = [plain(problem) for problem in problems]
+        if self.unread is not None:
+            notes.append(f"Relations were not read: {self.unread}")
+        elif not (all_read and parts_read):
+            notes.append(NOT_ENGLISH)
+        texts = tuple(SourceText(source.name, source.document.text, source.document.spans) for source in sources)
+        return Check(answer, tuple(claims), texts, self.background.name, tuple(notes))
+
+    def _sentences(self, answer: str) -> list[Unit]:
+        document = self.aligner.split(answer)
+        return [Unit(number, span, document[span]) for number, span in enumerate(document.spans)]
+
+    def findings(self, units: Sequence[Unit], sources: Sequence[Source]) -> tuple[list[list[Finding]], bool]:
+        """What the sources say of each unit, the best first; and whether all was in a language that is read."""
+        linked = self._linked(units, sources)
+        asked = [(unit.text, *each) for unit, own in zip(units, linked, strict=True) for each in own]
+        findings, all_read = read_findings(asked, self.reader)
+        rest = iter(findings)
+        sorted_findings = [
+            sorted((next(rest) for _ in own), key=lambda one: (*(-value for value in one.rank), one.source.name))
+            for own in linked
+        ]
+        return sorted_findings, all_read or self.reader is None
+
+    def _linked(self, units: Sequence[Unit], sources: Sequence[Source]) -> list[list[tuple[Source, Linked]]]:
+        """The sources that say most of each unit, with the spans that speak of it."""
+        if not (units and sources):
+            return [[] for _ in units]
+        documents = [joined([unit.text]) for unit in units]
+        return [
+            [] if isinstance(outcome, ValueError) else self._linked_sources(document, outcome, sources)
+            for document, outcome in zip(documents, self._encode(documents), strict=True)
+        ]
+
+    def _linked_sources(
+        self, claim: Document, encoded: Vectors, sources: Sequence[Source]
+    ) -> list[tuple[Source, Linked]]:
+        """The same for a claim with its vectors (1, dimensions) and tails (1, 2)."""
+        costs = self.aligner.compare(
+            [(claim, source.document) for source in sources],
+            [(encoded[0], source.vectors) for source in sources],
+            tails=[(encoded[1], source.tails) for source in sources],
+        )
+        words = stems(claim.text)
+        linked = [
+            (source, linked_spans(words, source, -cost[0], self.background))
+            for source, cost in zip(sources, costs, strict=True)
+        ]
+        linked = [(source, one) for source, one in linked if one.spans]
+        linked.sort(key=lambda each: (-_said_share(*each), -sum(each[1].bits), each[0].name))
+        return linked[:MOST_SOURCES]
+
+
+def _said_share(source: Source, linked: Linked) -> float:
+    return coverage(linked.worth, frozenset[str]().union(*(source.stems[j] for j in linked.spans)))
+
+
+def _clauses(unit: Unit) -> list[Unit]:
+    """The clauses of a sentence, if there are several."""
+    spans = clauses(unit.text)
+    if len(spans) < 2:
+        return []
+    start = unit.span.start
+    return [replace(unit, span=Span(start + a, start + b), text=unit.text[a:b]) for a, b in spans]
+
+
+def _verdict(findings: Sequence[Finding]) -> str:
+    return findings[0].verdict if findings else "unsupported"
+
+
+def _claim(unit: Unit, findings: Sequence[Finding], any_source: bool) -> Claim:
+    """A claim with the citations of the source that says most of it, and of one that contradicts it beside that."""
+    findings = [one for one in findings if one.speaks]
+    if not findings:
+        reason = "No source speaks of this." if any_source else "There is no source that could be read."
+        return Claim(unit.span, unit.text, unit.sentence, "unsupported", reason, 0.0, (), (unit.span,))
+    best = findings[0]
+    disputes = [one for one in findings[1:] if one.verdict == "contradicted"] if best.verdict == "supported" else []
+    citations = [
+        *_citations(best, unit.span.start),
+        *(each for one in disputes for each in _citations(one, unit.span.start)),
+    ]
+    missing = tuple(Span(unit.span.start + a, unit.span.start + b) for a, b in missing_words(unit.text, best.said))
+    reason = _reason(best, disputes)
+    return Claim(unit.span, unit.text, unit.sentence, best.verdict, reason, best.support, tuple(citations), missing)
+
+
+def _citations(finding: Finding, start: int) -> list[Citation]:
+    document = finding.source.document
+    return [
+        Citation(
+            finding.source.name,
+            document.spans[j],
+            document.pieces[j],
+            bits,
+            relation,
+            tuple(one.moved(start, 0) for one in against),
+        )
+        for j, bits, relation, against in zip(
+            finding.linked.spans, finding.linked.bits, finding.relations, finding.conflicts, strict=True
+        )
+    ]
+
+
+def _reason(best: Finding, disputes: Sequence[Finding]) -> str:
+    """Why a claim has its verdict, in one sentence."""
+    name, share = plain(best.source.name), "all" if best.coverage > 0.995 else f"{best.coverage:.0%}"
+    if best.verdict == "supported":
+        but = f", but {plain(disputes[0].source.name)} contradicts it" if disputes else ""
+        return f"{name} says {share} of it{but}."
+    if best.verdict == "contradicted":
+        kinds = dict.fromkeys(_OTHERWISE[one.kind] for against in best.conflicts for one in against)
+        return f"{name} says otherwise: {', '.join(kinds)}." if kinds else f"{name} says otherwise."
+    return f"No source says this; {name} comes closest, with {share} of it."

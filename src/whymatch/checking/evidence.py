@@ -1,0 +1,166 @@
+"""Which spans of a source speak of a claim: rare words that they share with it, and meaning, both in bits."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from math import log2
+
+import numpy as np
+
+from whymatch.cost import Background
+from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
+from whymatch.text.antonyms import lemmas
+from whymatch.text.document import Document
+from whymatch.text.spans import Span, words
+from whymatch.transport.constraints import Each
+from whymatch.transport.exact import solve
+
+MOST_LINKS = 8
+"""Spans of a source that are linked with a claim, of which those are kept that add something."""
+_MEANING = 0.5  # the share of the bits of meaning that counts beside those of words, which meaning counts once more
+_AGAIN = 0.3  # the share of a word's bits that count once more when a span before has said it
+_MIN_BITS = 3.0  # what a span has to add, and beside that a share of the bits of the claim
+MIN_SHARE = 0.1
+_MAX_CACHED_WORDS = 200_000
+
+
+@lru_cache(_MAX_CACHED_WORDS)
+def stem(word: str) -> str:
+    """One form for the inflected forms of a word, case-folded: the shortest of those that it may come from."""
+    word = word.casefold()
+    if word[:1].isdigit():
+        return word.replace(",", "")
+    return min(lemmas(word), key=lambda lemma: (len(lemma), lemma))
+
+
+def spoken(text: str) -> list[tuple[str, Span]]:
+    """The stems of the words with a letter or a digit, with their characters."""
+    pieces = ((text[span.start : span.end], span) for span in words(text))
+    return [(stem(piece), span) for piece, span in pieces if any(map(str.isalnum, piece))]
+
+
+def stems(text: str) -> frozenset[str]:
+    """The stems of the words of a text, each once."""
+    return frozenset(word for word, _ in spoken(text))
+
+
+@lru_cache(4)
+def background_counts(background: Background) -> tuple[Mapping[str, int], int]:
+    """In how many texts of a background each stem is, and how many texts there are."""
+    counts = Counter(word for text in background.documents for word in stems(text.text))
+    return counts, len(background.documents)
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A source that can be read: its spans, with their vectors (spans, dimensions) and tails (spans, 2)."""
+
+    name: str
+    document: Document
+    vectors: np.ndarray
+    tails: np.ndarray
+
+    @cached_property
+    def stems(self) -> list[frozenset[str]]:
+        """The stems of the words of each span."""
+        return [stems(piece) for piece in self.document.pieces]
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """In how many spans each stem is."""
+        return Counter(word for span in self.stems for word in span)
+
+
+@dataclass(frozen=True)
+class Linked:
+    """The spans of a source that speak of a claim."""
+
+    spans: tuple[int, ...]
+    """Their numbers, strongest first."""
+    bits: tuple[float, ...]
+    worth: Mapping[str, float]
+    """The bits of every stem of the claim: how rare it is in the background and in the source."""
+    adds: bool
+    """Whether each says enough of the claim; where none does, there may be one span all the same, the strongest."""
+
+
+@cache
+def _function_stems() -> frozenset[str]:
+    return frozenset(map(stem, FUNCTION_WORDS))
+
+
+def word_bits(claim: frozenset[str], source: Source, background: Background) -> dict[str, float]:
+    """The bits of each stem of a claim: log2((D + 1) / (d + 1)), over the background's texts and the source's spans.
+
+    Function words count only where there are no others. Bits depend on no other source, so that what one source says of
+    a claim is the same whatever else is given.
+    """
+    counts, texts = background_counts(background)
+    total = texts + len(source.document) + 1
+    counted = claim - _function_stems() or claim
+    return {word: log2(total / (counts.get(word, 0) + source.counts[word] + 1)) for word in sorted(counted)}
+
+
+def linked_spans(
+    claim: frozenset[str],
+    source: Source,
+    evidence: np.ndarray,
+    background: Background,
+    *,
+    min_share: float = MIN_SHARE,
+) -> Linked:
+    """The spans of a source that speak of a claim with these stems, by their evidence (spans) in bits.
+
+    Candidates are those with the most bits in all (`Each`, solved and proven as every alignment is). Of these a span is
+    kept if the words that it shares with the claim, and that no span before has said, are worth enough: 3 bits and
+    `min_share` of the bits of the claim.
+    """
+    worth = word_bits(claim, source, background)
+    shared = np.array([[word in span for word in worth] for span in source.stems], float).reshape(-1, len(worth))
+    values = np.array([*worth.values()])
+    trials = log2(max(1, len(source.document)))
+    meaning = _MEANING * (evidence + trials)  # evidence is less log2(m) already
+    bits = shared @ values + meaning - trials
+    plan = solve(-bits[None], Each(MOST_LINKS, below=0.0)).plan[0]
+    left = sorted(np.flatnonzero(plan).tolist(), key=lambda j: (-bits[j], j))
+    kept: list[int] = []
+    unsaid = np.ones(len(worth))
+    while left:
+        adds = shared[left] @ (values * unsaid)
+        best = int((adds + meaning[left]).argmax())
+        if adds[best] < _MIN_BITS + min_share * values.sum():
+            break
+        kept.append(left.pop(best))
+        unsaid = unsaid * (1 - (1 - _AGAIN) * shared[kept[-1]])
+    chosen = kept or left[:1]
+    return Linked(tuple(chosen), tuple(float(bits[j]) for j in chosen), worth, bool(kept))
+
+
+def coverage(worth: Mapping[str, float], said: Iterable[str]) -> float:
+    """The share of a claim's bits whose words are said; 0 for a claim without words."""
+    total = sum(worth.values())
+    return sum(worth[word] for word in {*said} & worth.keys()) / total if total > 0 else 0.0
+
+
+def missing_words(text: str, said: Sequence[bool]) -> list[Span]:
+    """The words of a claim that are not said, in runs; a function word goes with the word after it.
+
+    `said` has a value for each of the words that `spoken` gives.
+    """
+    pieces = spoken(text)
+    unsaid = [not one for one in said]
+    for number in range(len(pieces) - 1, -1, -1):
+        span = pieces[number][1]
+        if text[span.start : span.end].lower() in FUNCTION_WORDS:
+            follows = number + 1 < len(pieces) and text[span.end : pieces[number + 1][1].start].isspace()
+            unsaid[number] = follows and unsaid[number + 1]
+    runs: list[Span] = []
+    for number, (_, span) in enumerate(pieces):
+        if not unsaid[number]:
+            continue
+        if runs and number and unsaid[number - 1] and text[runs[-1].end : span.start].isspace():
+            runs[-1] = Span(runs[-1].start, span.end)
+        else:
+            runs.append(span)
+    return runs

@@ -1,0 +1,151 @@
+"""What one source says of one claim: read by the relation model and by rules, and what that makes of the claim."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whymatch.checking.evidence import Linked, Source, coverage, spoken
+from whymatch.checking.result import ClaimVerdict
+from whymatch.matching.alignment import Alignment
+from whymatch.matching.conflicts import Conflict, conflicts
+from whymatch.matching.defaults import word_aligner
+from whymatch.matching.relating import looks_english
+from whymatch.matching.relations import Relation, RelationReader
+from whymatch.text.spans import Span
+
+SUPPORTED_FROM = 0.5
+"""The support from which on a claim is supported: the mean of its coverage and of the probability that it follows."""
+_SAME_MATTER = 0.5  # the coverage from which on a source speaks of the same matter, so that it can contradict
+_SHARED = 0.5  # of their words, from which on numbers of a claim and of a linked span are compared
+_CLOSE = 0.35  # the cost below which two words that are aligned say the same
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one source says of a claim."""
+
+    source: Source
+    linked: Linked
+    said: tuple[bool, ...]
+    """For each word of the claim, as `spoken` gives them: whether a linked span says it."""
+    coverage: float
+    """The share of the claim's bits that are said."""
+    follows: float | None
+    """The probability that the claim follows from the linked spans; None where relations were not read."""
+    relations: tuple[Relation | None, ...]
+    """Of the claim and each linked span."""
+    conflicts: tuple[tuple[Conflict, ...], ...]
+    """With each linked span, by the characters of the claim and of the source."""
+
+    @property
+    def support(self) -> float:
+        """From 0 to 1."""
+        return self.coverage if self.follows is None else (self.coverage + self.follows) / 2
+
+    @property
+    def verdict(self) -> ClaimVerdict:
+        """Words in conflict make a contradiction, whatever else is said."""
+        contradicts = any(self.conflicts) or any(one and one.name == "contradicts" for one in self.relations[:1])
+        if contradicts and self.speaks and self.coverage >= _SAME_MATTER:
+            return "contradicted"
+        return "supported" if self.support >= SUPPORTED_FROM and self.speaks else "unsupported"
+
+    @property
+    def speaks(self) -> bool:
+        """Whether the source speaks of the claim at all: in its words, or in others from which it follows."""
+        return self.linked.adds or (self.follows or 0.0) >= SUPPORTED_FROM
+
+    @property
+    def rank(self) -> tuple[int, float, float]:
+        """High is good: support counts before a contradiction, and that before nothing."""
+        order = ("unsupported", "contradicted", "supported").index(self.verdict)
+        return order, self.support if order != 1 else self.coverage, sum(self.linked.bits)
+
+
+def read_findings(
+    pairs: Sequence[tuple[str, Source, Linked]], reader: RelationReader | None
+) -> tuple[list[Finding], bool]:
+    """What sources say of claims by their linked spans, all read in one batch; and whether all could be read.
+
+    Without a reader, and where texts do not look English, neither relations nor conflicts are read.
+    """
+    texts = [[source.document.pieces[j] for j in linked.spans] for _, source, linked in pairs]
+    together = ["\n".join(source.document.pieces[j] for j in sorted(linked.spans)) for _, source, linked in pairs]
+    english = [
+        reader is not None and looks_english(f"{claim}\n{text}")
+        for (claim, _, _), text in zip(pairs, together, strict=True)
+    ]
+    single = [(claim, text) for (claim, _, _), own in zip(pairs, texts, strict=True) for text in own]
+    words = iter(_aligned_words(single))
+    asked = [
+        (claim, text)
+        for (claim, _, _), own, whole, read in zip(pairs, texts, together, english, strict=True)
+        if read
+        for text in ([*own, whole] if len(own) > 1 else own)
+    ]
+    relations = iter(reader.relations(asked) if reader is not None and asked else ())
+    findings = []
+    for (claim, source, linked), own, read in zip(pairs, texts, english, strict=True):
+        aligned = [next(words) for _ in own]
+        against = _conflicts(claim, source, linked, aligned) if read else ((),) * len(own)
+        said = _said(claim, source, linked, aligned, against)
+        worth = coverage(linked.worth, [word for (word, _), one in zip(spoken(claim), said, strict=True) if one])
+        if not read:
+            findings.append(Finding(source, linked, said, worth, None, (None,) * len(own), against))
+            continue
+        each = tuple(next(relations) for _ in own)
+        joint = next(relations) if len(own) > 1 else None
+        follows = max((_follows(one) for one in (*each, *filter(None, [joint]))), default=0.0)
+        findings.append(Finding(source, linked, said, worth, follows, each, against))
+    return findings, all(english)
+
+
+def _follows(relation: Relation) -> float:
+    return relation.probabilities["same"] + relation.probabilities["implied"]
+
+
+def _aligned_words(pairs: Sequence[tuple[str, str]]) -> list[list[tuple[Span, Span, float]]]:
+    """The links between the words of each pair of texts, with their costs; none of texts with too many words."""
+    outcomes = word_aligner().outcomes(pairs, links_only=True)
+    return [
+        [(link.left, link.right, link.cost) for link in why.links] if isinstance(why, Alignment) else []
+        for why in outcomes
+    ]
+
+
+def _said(
+    claim: str,
+    source: Source,
+    linked: Linked,
+    aligned: Sequence[Sequence[tuple[Span, Span, float]]],
+    against: Sequence[Sequence[Conflict]],
+) -> tuple[bool, ...]:
+    """Whether a linked span has each word of the claim, in some form, or one that is aligned with it and close.
+
+    Numbers are close to each other, so they are said only as they are; words in conflict are not said.
+    """
+    stems = frozenset[str]().union(*(source.stems[j] for j in linked.spans))
+    close = {left for links in aligned for left, _, cost in links if linked.adds and cost < _CLOSE}
+    conflicting = [span for conflicts_of_link in against for one in conflicts_of_link for span in one.left]
+    return tuple(
+        (word in stems or (span in close and not word[:1].isdigit()))
+        and not any(start < span.end and span.start < end for start, end in conflicting)
+        for word, span in spoken(claim)
+    )
+
+
+def _conflicts(
+    claim: str, source: Source, linked: Linked, aligned: Sequence[Sequence[tuple[Span, Span, float]]]
+) -> tuple[tuple[Conflict, ...], ...]:
+    """The conflicts with each linked span, except in words that another linked span has as the claim has them."""
+    against = []
+    for place, (j, links) in enumerate(zip(linked.spans, aligned, strict=True)):
+        others = frozenset[str]().union(*(source.stems[k] for k in linked.spans[:place] + linked.spans[place + 1 :]))
+        span = source.document.spans[j]
+        own = conflicts(claim, source.document[span], [link[:2] for link in links], min_shared=_SHARED)
+        kept = [one for one in own if not (one.left and _stems(claim, one.left) <= others)]
+        against.append(tuple(one.moved(0, span.start) for one in kept))
+    return tuple(against)
+
+
+def _stems(text: str, spans: Sequence[Span]) -> set[str]:
+    return {word for span in spans for word, _ in spoken(text[span.start : span.end])}

@@ -1,0 +1,95 @@
+"""Sources in any form as named texts: strings, mappings, files and folders, and documents of other libraries."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from whymatch.datasets.documents import CorpusFiles
+from whymatch.text.document import Document
+from whymatch.text.spans import is_blank
+
+_NAMES = ("source", "title", "file_name", "file_path", "url", "id")
+"""Keys of a document's metadata that may hold its name, the first that does."""
+
+
+class NamedTexts:
+    """Texts by name, each name once, and what could not be read."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str | Document] = {}
+        self.problems: list[str] = []
+
+    @classmethod
+    def of(cls, sources: Any, encoding: str = "utf-8", max_mb: float = 5.0) -> "NamedTexts":
+        """What `whymatch.check` takes, except an index.
+
+        Raises:
+            TypeError: if something is none of these.
+        """
+        named = cls()
+        if isinstance(sources, Mapping):
+            for name, text in sources.items():
+                named.add(str(name), text)
+            return named
+        for source in [sources] if isinstance(sources, str | Path | Document) else _items(sources):
+            if isinstance(source, Path):
+                named.read(source, encoding, max_mb)
+            elif isinstance(source, str | Document):
+                named.add("", source)
+            else:
+                named.add(*named_document(source))
+        return named
+
+    def add(self, name: str, text: Any) -> None:
+        """Adds a text; without a name it gets a number, and a name that was there already gets one too."""
+        if not isinstance(text, str | Document):
+            raise TypeError(f"A source is a text, got {type(text).__name__} for {name or 'a source'!r:.60}.")
+        if name in self.texts or not name:
+            base, first = (f"{name} ", 2) if name else ("source ", len(self.texts) + 1)
+            name = next(numbered for n in count(first) if (numbered := f"{base}{n}") not in self.texts)
+        if is_blank(text if isinstance(text, str) else text.text):
+            self.problems.append(f"{name} is empty.")
+        else:
+            self.texts[name] = text
+
+    def read(self, path: Path, encoding: str, max_mb: float) -> None:
+        """Adds the documents of a file or a folder; those that cannot be read are problems."""
+        for row in CorpusFiles(path, encoding=encoding, max_mb=max_mb):
+            if row.error is None:
+                self.add(row.id, row.text)
+            else:
+                self.problems.append(f"{row.place}: {row.error}")
+
+
+def named_document(document: Any) -> tuple[str, str]:
+    """The name and the text of a document of another library, by its attributes: LangChain's and LlamaIndex's.
+
+    A mapping has its text under "text", and its name under "id" or another key of names.
+
+    Raises:
+        TypeError: if it has no text.
+    """
+    if isinstance(document, Mapping):
+        text, metadata, own = document.get("text"), document, None
+    else:
+        text = getattr(document, "page_content", None)
+        if text is None and callable(get_content := getattr(document, "get_content", None)):
+            text = get_content()
+        if text is None:
+            text = getattr(document, "text", None)
+        metadata = getattr(document, "metadata", None) or {}
+        own = next((value for key in ("node_id", "id_", "id") if (value := getattr(document, key, None))), None)
+    if not isinstance(text, str):
+        raise TypeError(
+            "A source is a text, a Path, a mapping with a text, or has page_content, get_content() or text; "
+            f"got {type(document).__name__}."
+        )
+    names = (metadata.get(key) for key in _NAMES) if isinstance(metadata, Mapping) else ()
+    return str(next((name for name in names if name), own) or ""), text
+
+
+def _items(sources: Any) -> Iterator[Any]:
+    if not isinstance(sources, Iterable):
+        raise TypeError(f"Sources are texts, a mapping, paths, documents or an index, got {type(sources).__name__}.")
+    yield from sources

@@ -1,0 +1,151 @@
+"""Laws of a check: what is supported, contradicted and unsupported, and on what that does not depend."""
+
+import json
+import pickle
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import whymatch as wm
+from tests.checking.texts import ANSWER, CHANGED, MADE_UP, SOURCES, TRUE, UNRELATED
+from whymatch.checking.result import VERDICTS, Check, Claim
+from whymatch.text.encoders import models
+from whymatch.text.spans import sentences
+
+pytestmark = pytest.mark.skipif(find_spec(models.BUNDLE) is None, reason=f"{models.BUNDLE} is not installed")
+
+
+@pytest.fixture(scope="module")
+def checked() -> Check:
+    return wm.check(ANSWER, SOURCES)
+
+
+def facts(claim: Claim) -> tuple[Any, ...]:
+    """What is the same for a claim in another answer: its verdict and where its citations stand."""
+    return claim.text, claim.verdict, [(one.source, one.span) for one in claim.citations], claim.reason
+
+
+def test_a_hallucination_and_a_contradiction_are_found_and_the_true_claim_keeps_its_source(checked: Check) -> None:
+    assert [(claim.text, claim.verdict) for claim in checked.claims] == [
+        (TRUE, "supported"),
+        (CHANGED, "contradicted"),
+        (MADE_UP, "unsupported"),
+    ]
+    assert checked.verdict == "1 of 3 claims is supported; 1 is contradicted, and 1 has no source."
+    assert checked.claims[2].citations == ()
+    assert checked.faithfulness == pytest.approx(1 / 3)
+
+
+def test_a_claim_that_is_copied_from_a_source_is_supported_by_that_very_span() -> None:
+    copied = [(name, text[start:end]) for name, text in SOURCES.items() for start, end in sentences(text)]
+    claims = wm.check(" ".join(text for _, text in copied), SOURCES).claims
+    assert [claim.verdict for claim in claims] == ["supported"] * len(copied)
+    for claim, (name, text) in zip(claims, copied, strict=True):
+        best = claim.citations[0]
+        assert (best.source, best.text) == (name, text)
+        assert SOURCES[name][best.span.start : best.span.end] == text
+        assert claim.support == pytest.approx(1.0, abs=0.02)
+        assert claim.missing == ()
+
+
+def test_a_changed_number_is_contradicted_in_exactly_these_words(checked: Check) -> None:
+    [citation] = checked.claims[1].citations
+    [conflict] = citation.conflicts
+    assert (citation.source, conflict.kind) == ("travel", "number")
+    assert [ANSWER[start:end] for start, end in conflict.left] == ["150 euros"]
+    assert [SOURCES["travel"][start:end] for start, end in conflict.right] == ["120 euros"]
+    assert [ANSWER[start:end] for start, end in checked.claims[1].missing] == ["up to 150 euros"]
+
+
+def test_another_source_never_removes_support_nor_changes_what_is_said_of_a_claim(checked: Check) -> None:
+    more = wm.check(ANSWER, {"cellar": UNRELATED, **SOURCES})
+    assert [*map(facts, more.claims)] == [*map(facts, checked.claims)]
+    assert [claim.support for claim in more.claims] == pytest.approx(
+        [claim.support for claim in checked.claims], abs=0.02
+    )
+
+
+def test_the_order_of_sources_does_not_matter(checked: Check) -> None:
+    other = wm.check(ANSWER, dict(reversed(SOURCES.items())))
+    assert [*map(facts, other.claims)] == [*map(facts, checked.claims)]
+
+
+def test_the_other_claims_of_an_answer_do_not_matter(checked: Check) -> None:
+    [alone] = wm.check(CHANGED, SOURCES).claims
+    assert facts(alone) == facts(checked.claims[1])
+
+
+def test_two_claims_may_share_a_span() -> None:
+    first, second = wm.check(f"{TRUE} Paid leave of employees is 25 days a year.", SOURCES).claims
+    assert first.verdict == second.verdict == "supported"
+    assert first.citations[0].span == second.citations[0].span
+
+
+def test_of_a_sentence_that_is_half_true_each_clause_is_a_claim() -> None:
+    answer = "Flights are booked in economy class, and the moon is made of green cheese."
+    first, second = wm.check(answer, SOURCES).claims
+    assert (first.text, first.verdict) == ("Flights are booked in economy class", "supported")
+    assert (second.text, second.verdict) == ("the moon is made of green cheese.", "unsupported")
+    assert first.sentence == second.sentence == 0
+    assert answer[second.span.start : second.span.end] == second.text
+
+
+def test_a_source_that_supports_a_claim_outweighs_one_that_contradicts_it() -> None:
+    [claim] = wm.check("Lunch costs 7 euros.", {"old": "Lunch costs 5 euros.", "new": "Lunch costs 7 euros."}).claims
+    assert claim.verdict == "supported"
+    assert claim.reason == "new says all of it, but old contradicts it."
+    assert [(one.source, bool(one.conflicts)) for one in claim.citations] == [("new", False), ("old", True)]
+
+
+@pytest.mark.parametrize("sources", [[], {}, {"empty": " \n"}, ""])
+def test_without_a_source_that_can_be_read_a_claim_is_unsupported_and_says_why(sources: Any) -> None:
+    found = wm.check(TRUE, sources)
+    assert [claim.verdict for claim in found.claims] == ["unsupported"]
+    assert found.claims[0].reason == "There is no source that could be read."
+    assert bool(found.notes) == bool(sources == "" or sources)
+    assert "no source that could be read" in found.to_html()
+
+
+def test_an_answer_without_claims_is_faithful_and_says_so() -> None:
+    found = wm.check(" \n", SOURCES)
+    assert (found.claims, found.faithfulness, found.verdict) == ((), 1.0, "There is no claim to check.")
+
+
+def test_counts_agree_with_the_claims_and_everything_is_plain_data(checked: Check) -> None:
+    values = json.loads(json.dumps(checked.to_dict(), allow_nan=False))
+    assert values["counts"] == {
+        verdict: sum(claim["verdict"] == verdict for claim in values["claims"]) for verdict in VERDICTS
+    }
+    assert values["faithfulness"] == values["counts"]["supported"] / len(values["claims"])
+    assert pickle.loads(pickle.dumps(checked)) == checked
+    for claim in checked.claims:
+        assert checked.answer[claim.span.start : claim.span.end] == claim.text
+
+
+def test_texts_that_are_not_english_are_checked_by_their_words_and_a_note_says_so() -> None:
+    text = "Nimm fünf Milligramm davon, und zwar dreimal am Tag nach dem Essen mit etwas Wasser."
+    found = wm.check(text, [f"Das Mittel ist neu. {text}"])
+    assert [claim.verdict for claim in found.claims] == ["supported"]
+    assert found.notes == ("Relations and conflicts were not read: the texts do not look English.",)
+    assert found.claims[0].citations[0].relation is None
+
+
+def test_an_index_is_searched_for_the_sources(tmp_path: Path) -> None:
+    index = wm.Index.create(tmp_path / "index")
+    index.add({**SOURCES, "cellar": UNRELATED})
+    found = wm.check(ANSWER, index)
+    assert [claim.verdict for claim in found.claims] == ["supported", "contradicted", "unsupported"]
+    assert found.claims[0].citations[0].source == "handbook"
+
+
+def test_what_is_no_answer_and_what_are_no_sources_is_refused() -> None:
+    with pytest.raises(TypeError, match="An answer is a text, got int"):
+        wm.check(3, SOURCES)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Sources are texts"):
+        wm.check(TRUE, 3)
+    with pytest.raises(TypeError, match="got object"):
+        wm.check(TRUE, [object()])
+    with pytest.raises(ValueError, match=r"evidence, and cosine distance is none: use Aligner\(\)"):
+        wm.check(TRUE, SOURCES, aligner=wm.Aligner(cost="cosine"))

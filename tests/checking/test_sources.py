@@ -1,0 +1,60 @@
+"""Sources in every form that is taken, by the same texts."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.checking.texts import SOURCES
+from whymatch.checking.sources import NamedTexts
+
+
+def named(sources: Any) -> dict[str, Any]:
+    return NamedTexts.of(sources).texts
+
+
+def test_a_mapping_keeps_its_names_and_a_list_gets_numbers() -> None:
+    assert named(SOURCES) == SOURCES
+    assert named([*SOURCES.values()]) == dict(zip(["source 1", "source 2", "source 3"], SOURCES.values(), strict=True))
+    assert named("One text.") == {"source 1": "One text."}
+
+
+def test_files_folders_and_tables_are_read(tmp_path: Path) -> None:
+    for name, text in SOURCES.items():
+        (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
+    by_file = {f"{name}.txt": text for name, text in SOURCES.items()}
+    assert named(tmp_path) == by_file
+    assert named([tmp_path / f"{name}.txt" for name in SOURCES]) == by_file
+    lines = tmp_path / "rows.jsonl"
+    rows = [{"id": name, "text": text} for name, text in SOURCES.items()]
+    lines.write_text("\n".join([*map(json.dumps, rows), "{}"]), encoding="utf-8")
+    read = NamedTexts.of(lines)
+    assert read.texts == SOURCES
+    assert len(read.problems) == 1
+    assert "line 4" in read.problems[0]
+
+
+def test_documents_of_other_libraries_are_known_by_their_attributes() -> None:
+    sources = [
+        SimpleNamespace(page_content="A.", metadata={"source": "a.txt"}),
+        SimpleNamespace(get_content=lambda: "B.", metadata={"file_name": "b.txt"}),
+        SimpleNamespace(text="C.", metadata={}, node_id="c"),
+        {"text": "D.", "id": "d"},
+        {"text": "E."},
+        SimpleNamespace(page_content="F.", metadata={"source": "a.txt"}),
+    ]
+    assert named(sources) == {"a.txt": "A.", "b.txt": "B.", "c": "C.", "d": "D.", "source 5": "E.", "a.txt 2": "F."}
+
+
+def test_empty_sources_are_problems() -> None:
+    read = NamedTexts.of({"full": "A.", "empty": "\u200b "})
+    assert [*read.texts] == ["full"]
+    assert read.problems == ["empty is empty."]
+
+
+@pytest.mark.parametrize("source", [3, None, {"body": "A."}, SimpleNamespace(text=3)])
+def test_what_has_no_text_is_refused(source: Any) -> None:
+    with pytest.raises(TypeError, match="text"):
+        named([source])
