@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from whymatch.text.vectors import read_vectors
     from whymatch.transport.constraints import Balanced, Constraint, Each, Exactly, OneTo, UpTo
     from whymatch.transport.exact import path, solve
+    from whymatch.transport.groups import InOrder, in_order
+    from whymatch.versions.comparing import compare
+    from whymatch.versions.comparison import Comparison
 
 __version__ = "0.1.0"
 
@@ -33,11 +36,13 @@ _HOMES = {
     "Background": "cost",
     "Balanced": "transport.constraints",
     "Classifier": "matching.classifier",
+    "Comparison": "versions.comparison",
     "Constraint": "transport.constraints",
     "Cost": "cost",
     "Document": "text.document",
     "Each": "transport.constraints",
     "Exactly": "transport.constraints",
+    "InOrder": "transport.groups",
     "Index": "search.index",
     "Link": "matching.parts",
     "OneTo": "transport.constraints",
@@ -48,6 +53,8 @@ _HOMES = {
     "Span": "text.spans",
     "UpTo": "transport.constraints",
     "WordEncoder": "text.encoders.context",
+    "compare": "versions.comparing",
+    "in_order": "transport.groups",
     "path": "transport.exact",
     "read_vectors": "text.vectors",
     "solve": "transport.exact",
@@ -60,11 +67,13 @@ __all__ = [
     "Background",
     "Balanced",
     "Classifier",
+    "Comparison",
     "Constraint",
     "Cost",
     "Document",
     "Each",
     "Exactly",
+    "InOrder",
     "Index",
     "Link",
     "OneTo",
@@ -75,7 +84,9 @@ __all__ = [
     "Span",
     "UpTo",
     "WordEncoder",
+    "compare",
     "cost",
+    "in_order",
     "learning",
     "path",
     "read_vectors",

@@ -27,7 +27,7 @@ def related(alignments: Sequence[Alignment], reader: RelationReader, word_aligne
     read = [bool(why.links) and looks_english(f"{why.left.text}\n{why.right.text}") for why in alignments]
     pairs = [link.texts for why, chosen in zip(alignments, read, strict=True) if chosen for link in why.links]
     relations = iter(reader.relations(pairs) if pairs else ())
-    in_conflict = iter(_conflicts(pairs, word_aligner))
+    in_conflict = iter(pair_conflicts(pairs, word_aligner))
     return [
         _with_meaning(why, [(next(relations), next(in_conflict)) for _ in why.links]) if chosen else _unread(why)
         for why, chosen in zip(alignments, read, strict=True)
@@ -48,7 +48,7 @@ def looks_english(text: str) -> bool:
     return len(pieces) < _MIN_WORDS or known >= _MIN_SHARE * len(pieces)
 
 
-def _conflicts(pairs: Sequence[tuple[str, str]], word_aligner: "Aligner") -> list[tuple[Conflict, ...]]:
+def pair_conflicts(pairs: Sequence[tuple[str, str]], word_aligner: "Aligner") -> list[tuple[Conflict, ...]]:
     """The conflicts of each pair of spans; none where a span has too many words to be aligned."""
     inside = word_aligner.outcomes(pairs, links_only=True)
     return [

@@ -1,0 +1,124 @@
+"""Which blocks of two versions belong together: identical ones first, then groups in order, then what moved."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+
+import numpy as np
+
+from whymatch.text.encoders import Encoder
+from whymatch.transport.constraints import UpTo
+from whymatch.transport.exact import solve
+from whymatch.transport.groups import InOrder, in_order
+from whymatch.versions.anchors import Pairs, anchors, repeated
+from whymatch.versions.likeness import Features, GroupGains, features
+
+MOVED_FROM = 0.6
+"""The least likeness of a block that was moved and edited; without its place there is less to go by."""
+_MIN_MOVED_WORDS = 4  # of a block that was moved and edited
+_MAX_MOVED_PAIRS = 2**22  # of blocks that are left over on both sides
+TOO_MANY = "Too many passages are left over on both sides to look for those that were moved and edited."
+
+
+@dataclass(frozen=True)
+class Side:
+    """The blocks of one version: their texts without numbers, their words, and each as one string of words."""
+
+    texts: Sequence[str]
+    words: Sequence[Sequence[str]]
+    keys: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Blocks of the left version and blocks of the right one that belong together, by their numbers."""
+
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    moved: bool = False
+
+
+def joined(left: Side, right: Side, encoder: Callable[[], Encoder], rule: InOrder) -> tuple[list[Joined], list[str]]:
+    """What belongs together, each block at most once; and remarks.
+
+    The encoder is asked for only where blocks of both versions are left over after identical ones were matched.
+    """
+    if [*right.keys] < [*left.keys]:  # one order of the versions, so that the other way round gives the mirrored links
+        links, remarks = joined(right, left, encoder, rule)
+        return [Joined(one.right, one.left, one.moved) for one in links], remarks
+    chain, moved = anchors(left.keys, right.keys)
+    remarks = []
+    free = _free(len(left.keys), len(right.keys), [*chain, *moved])
+    links = [Joined((i,), (j,)) for i, j in chain]
+    if all(map(len, free)):
+        texts = ([side.texts[n] for n in numbers] for side, numbers in zip((left, right), free, strict=True))
+        sides = features(*texts, [*left.words, *right.words], encoder())
+        links += _in_gaps(chain, free, sides, rule, (len(left.keys), len(right.keys)))
+        free = _remaining(free, links)
+        pairs = repeated(left.keys, right.keys, free)
+        taken = {i for i, _ in pairs}, {j for _, j in pairs}
+        rest = [[n for n in numbers if n not in gone] for numbers, gone in zip(free, taken, strict=True)]
+        first = _free(len(left.keys), len(right.keys), [*chain, *moved])
+        places = [{n: place for place, n in enumerate(numbers)} for numbers in first]
+        rows = [side.take([place[n] for n in own]) for side, place, own in zip(sides, places, rest, strict=True)]
+        if len(rest[0]) * len(rest[1]) > _MAX_MOVED_PAIRS:
+            remarks.append(TOO_MANY)
+        else:
+            pairs += [(rest[0][i], rest[1][j]) for i, j in _moved_and_edited(*rows)]
+        moved = [*moved, *pairs]
+    links.sort(key=lambda one: one.left)
+    in_place = [one.left[0] for one in links], [one.right[0] for one in links]
+    return [*links, *(Joined((i,), (j,), _crosses(in_place, i, j)) for i, j in moved)], remarks
+
+
+def _free(left: int, right: int, pairs: Pairs) -> tuple[list[int], list[int]]:
+    """The numbers of blocks that are in no pair."""
+    gone = {i for i, _ in pairs}, {j for _, j in pairs}
+    return [n for n in range(left) if n not in gone[0]], [n for n in range(right) if n not in gone[1]]
+
+
+def _remaining(free: tuple[list[int], list[int]], links: Sequence[Joined]) -> tuple[list[int], list[int]]:
+    gone = {n for one in links for n in one.left}, {n for one in links for n in one.right}
+    return [n for n in free[0] if n not in gone[0]], [n for n in free[1] if n not in gone[1]]
+
+
+def _in_gaps(
+    chain: Pairs, free: tuple[list[int], list[int]], sides: Sequence[Features], rule: InOrder, sizes: tuple[int, int]
+) -> Iterator[Joined]:
+    """Groups in order between each two identical blocks that follow one another, each gap on its own."""
+    fences = [(-1, -1), *chain, sizes]
+    starts = [0, 0]
+    for _, end in pairwise(fences):
+        stops = [bisect_left(own, limit, start) for own, start, limit in zip(free, starts, end, strict=True)]
+        numbers = [own[start:stop] for own, start, stop in zip(free, starts, stops, strict=True)]
+        if all(numbers):
+            rows = [side.take(range(start, stop)) for side, start, stop in zip(sides, starts, stops, strict=True)]
+            follows = tuple(np.diff(own, prepend=-2) == 1 for own in numbers)
+            gains = GroupGains(rows[0], rows[1], (follows[0], follows[1]), rule.most)
+            found = in_order(gains, rule, sizes=(len(numbers[0]), len(numbers[1])), gains=gains.gains)
+            for link in found.links:
+                yield Joined(tuple(numbers[0][n] for n in link.left), tuple(numbers[1][n] for n in link.right))
+        starts = stops
+
+
+def _moved_and_edited(left: Features, right: Features) -> Pairs:
+    """Blocks that belong together although nothing says so but what they have in common: an optimal assignment."""
+    if not (len(left.lengths) and len(right.lengths)):
+        return []
+    likeness = left.combined(0, len(left.lengths), 1) @ right.combined(0, len(right.lengths), 1).T
+    shorter = np.minimum.outer(left.lengths, right.lengths).astype(np.float64)
+    allowed = (likeness > MOVED_FROM) & (shorter >= _MIN_MOVED_WORDS)
+    rows, columns = allowed.any(axis=1), allowed.any(axis=0)
+    if not rows.any():
+        return []
+    cost = np.where(allowed, -shorter * (likeness - MOVED_FROM), inf)[rows][:, columns]
+    plan = solve(cost, UpTo(1, below=0)).plan
+    own, other = np.flatnonzero(rows), np.flatnonzero(columns)
+    return [(int(own[i]), int(other[j])) for i, j in np.argwhere(plan > 0)]
+
+
+def _crosses(in_place: tuple[list[int], list[int]], i: int, j: int) -> bool:
+    """Whether a pair is on different sides of some pair that kept its place; the numbers of those rise on both sides."""
+    return bisect_left(in_place[0], i) != bisect_left(in_place[1], j)
