@@ -25,6 +25,7 @@ LAYERS = [
     "evaluation",
     "learning",
     "search",
+    "versions",
     "study",
     "serve",
     "cli",
@@ -94,7 +95,7 @@ LIGHT = {"numpy", "numba", "llvmlite", "array_api_compat", "regex", "sentencex",
     [
         *(
             (f"cli.{verb}", set[str]())
-            for verb in ("align", "train", "evaluate", "score", "data", "study", "serve", "calibrate")
+            for verb in ("align", "train", "evaluate", "score", "data", "study", "serve", "calibrate", "compare")
         ),
         *((f"cli.{verb}", set[str]()) for verb in ("index", "search", "duplicates")),
         ("transport.exact", LIGHT),
@@ -106,6 +107,8 @@ LIGHT = {"numpy", "numba", "llvmlite", "array_api_compat", "regex", "sentencex",
         ("matching.aligner", LIGHT | {"safetensors"}),
         ("matching.alignment", LIGHT),
         ("matching.verification", LIGHT | {"safetensors"}),
+        ("versions.comparing", LIGHT | {"safetensors"}),
+        ("versions.files", set[str]()),
         ("search.index", LIGHT | {"safetensors", "lancedb", "pyarrow"}),
         ("show.html", LIGHT),
         ("show.terminal", LIGHT | {"rich"}),

@@ -103,10 +103,10 @@ def _changes(
         moved = tuple(tuple(_shifted(own, span.start)) for own, span in zip(marks, spans, strict=True))
         labels = [sides[side][numbers[0]].label for side, numbers in enumerate((one.left, one.right))]
         kind = _kind(one, edited)
-        where = places[1][one.right[0]]
+        was, where = places[0][one.left[0]], places[1][one.right[0]]
         changes.append(
-            Change(kind, one.left, one.right, (spans[0], spans[1]), (pieces[0], pieces[1]), where, edited,
-                   labels[0] != labels[1], (moved[0], moved[1]))
+            Change(kind, one.left, one.right, (spans[0], spans[1]), (pieces[0], pieces[1]), was, where,
+                   edited, labels[0] != labels[1], (moved[0], moved[1]))
         )  # fmt: skip
     for side, kind in enumerate(("missing", "new")):
         linked = {n for one in together for n in (one.left, one.right)[side]}
@@ -123,8 +123,8 @@ def _alone(kind: ChangeKind, side: int, number: int, text: str, own: Sequence[Bl
     span = _covering(own, (number,))
     piece = text[span.start : span.end]
     if side == 0:
-        return Change(kind, (number,), (), (span, None), (piece, ""), places[number])
-    return Change(kind, (), (number,), (None, span), ("", piece), places[number])
+        return Change(kind, (number,), (), (span, None), (piece, ""), places[number], "")
+    return Change(kind, (), (number,), (None, span), ("", piece), "", places[number])
 
 
 def _kind(one: Joined, edited: bool) -> ChangeKind:

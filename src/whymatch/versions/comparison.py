@@ -25,7 +25,7 @@ class Change:
         left, right: the numbers of its blocks in each version; empty where it is new or missing.
         places: its characters in each text, without the number of a clause; None where it is new or missing.
         texts: those characters.
-        where: the number of its clause, the heading above it or its line, in the right text unless it is missing.
+        was, where: the number of its clause, the heading above it or its line, in each text; "" where it is not.
         edited: whether its words differ; of what moved, whether it was edited as well.
         renumbered: whether its own number differs.
         marks: the words that differ, as spans of each text; without them both sides are equal, word by word.
@@ -38,6 +38,7 @@ class Change:
     right: tuple[int, ...]
     places: tuple[Span | None, Span | None]
     texts: tuple[str, str]
+    was: str
     where: str
     edited: bool = False
     renumbered: bool = False
@@ -63,6 +64,7 @@ class Change:
         ]
         return {
             "kind": self.kind,
+            "was": self.was,
             "where": self.where,
             "matters": self.matters,
             "reworded": self.reworded,
