@@ -43,7 +43,7 @@ def changes_in_words(changes: Sequence[Change]) -> str:
         renumbered = sum(change["renumbered"] for change in changes)
         but = f", but {_passages(renumbered, 'renumbered')}" if renumbered else ""
         return f"Both versions are the same: {_passages(unchanged, 'unchanged')}{but}."
-    parts.append(f"{unchanged} unchanged" if any(parts) else "")
+    parts.append(f"{unchanged} unchanged" if unchanged else "")
     sentence = "; ".join(filter(None, parts)) + "."
     return sentence[0].upper() + sentence[1:]
 
@@ -98,10 +98,14 @@ def conflict_lines(change: Change) -> list[str]:
     lines = []
     for one in change["conflicts"]:
         sides = [
-            " … ".join(plain(change["texts"][side][start - starts[side] : end - starts[side]]) for start, end in one[name])
+            " … ".join(
+                plain(change["texts"][side][start - starts[side] : end - starts[side]]) for start, end in one[name]
+            )
             for side, name in enumerate(SIDES)
         ]
-        both = f"{sides[0]} → {sides[1]}" if all(sides) else f"{sides[0]} (deleted)" if sides[0] else f"{sides[1]} (added)"
+        both = (
+            f"{sides[0]} → {sides[1]}" if all(sides) else f"{sides[0]} (deleted)" if sides[0] else f"{sides[1]} (added)"
+        )
         lines.append(f"{one['kind']}: {both}")
     return lines
 

@@ -144,9 +144,7 @@ def _kinds(changes: Sequence[Change]) -> list[dict[str, Any]]:
     for kind, mark in KIND_SIGNS.items():
         count = sum(change["kind"] == kind and not change["matters"] for change in changes)
         rows.append((kind, mark, KIND_NAMES.get(kind, kind), count))
-    return [
-        {"kind": kind, "sign": mark, "name": name, "count": count} for kind, mark, name, count in rows if count
-    ]
+    return [{"kind": kind, "sign": mark, "name": name, "count": count} for kind, mark, name, count in rows if count]
 
 
 def _map(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Contiguous groups of spans, linked in the order of both texts: sentences of two translations, clauses of two versions."""
+"""Contiguous groups of spans, linked in the order of both texts: sentences of translations, clauses of versions."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ def in_order(
     sizes: tuple[int, int] | None = None,
     gains: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> InOrderSolution:
-    """The links under `InOrder` of the least total cost; a span that is left out costs nothing, so links cost less than 0.
+    """The links under `InOrder` of the least total cost; a span that is left out costs nothing.
 
     With `gains` only a band around the diagonal is computed, and widened until it is proved that nothing outside of it
     costs less. Without, all pairs are. Memory grows with the smaller part: m · √(n · most) numbers, never n · m.
@@ -132,9 +132,7 @@ class _Program:
     are followed back; the choices of all nodes are never in memory at once.
     """
 
-    def __init__(
-        self, costs: GroupCosts, most: int, n: int, m: int, width: int, rests: list[np.ndarray]
-    ) -> None:
+    def __init__(self, costs: GroupCosts, most: int, n: int, m: int, width: int, rests: list[np.ndarray]) -> None:
         self._costs, self._most, self._n, self._m, self._rests = costs, most, n, m, rests
         diagonal = np.arange(n + 1) * m // n
         self._lows, self._highs = np.maximum(diagonal - width, 0), np.minimum(diagonal + width, m)
@@ -165,7 +163,7 @@ class _Program:
         return float(min(below, above))
 
     def _filled(self, block: range, before: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Values (most + rows, m + 1) and choices of a block, and the least that paths cost which leave the band there."""
+        """Values (most + rows, m + 1) and choices of a block, and what paths out of the band cost there at least."""
         values = np.concatenate([before, np.full((len(block), self._m + 1), inf)])
         choices = np.full(values.shape, NO_RIGHT, np.uint8)
         outside, start = inf, block.start

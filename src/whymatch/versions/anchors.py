@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 Pairs = list[tuple[int, int]]
 
@@ -60,7 +61,7 @@ def _grown(left: Sequence[str], right: Sequence[str], chain: Pairs, moved: Pairs
     """The chain with equal blocks that follow or precede one of its pairs, without those that moved."""
     gone = {i for i, _ in moved}, {j for _, j in moved}
     grown, fences = [], [(-1, -1), *chain, (len(left), len(right))]
-    for (i, j), (k, l) in zip(fences, fences[1:], strict=False):  # noqa: E741
+    for (i, j), (k, l) in pairwise(fences):  # noqa: E741
         lefts = [n for n in range(i + 1, k) if n not in gone[0]]
         rights = [n for n in range(j + 1, l) if n not in gone[1]]
         forward = _equal(left, right, lefts, rights)

@@ -1,6 +1,6 @@
 """From two versions of a document to what became of every block."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -78,7 +78,7 @@ def _split(text: str, spans: str | Splitter) -> list[Block]:
         cut = splitter(spans) if isinstance(spans, str) else spans
         own = of_spans(text, document(text, cut, limit=MAX_BLOCKS).spans)
     if len(own) > MAX_BLOCKS:
-        raise ValueError(f"A version has {len(own):,} blocks, and the limit is {MAX_BLOCKS:,}. Use spans=\"paragraph\".")
+        raise ValueError(f"A version has {len(own):,} blocks, and the limit is {MAX_BLOCKS:,}. Use larger spans.")
     return own
 
 

@@ -1,4 +1,4 @@
-"""How alike two groups of blocks are: words that both have, the rare ones above all, beside the cosine of their vectors."""
+"""How alike two groups of blocks are: the words that both have, above all rare ones, and the cosine of vectors."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,9 +13,9 @@ from whymatch.text.spans import Span, words
 
 WORD_SHARE = 0.5
 """The part that words have in likeness; the rest is the cosine."""
-FROM = 0.5
+FROM = 0.4
 """Less likeness than this is no evidence that one block became the other."""
-GROUPS_FROM = 0.6
+GROUPS_FROM = 0.5
 """The same for groups, which have more ways to be alike."""
 _MEMBER_FROM = 0.3  # the share of a block's words, by weight, that the other side of a split has
 _FUNCTION_WEIGHT = 0.25  # of a function word, beside another word that is as frequent
@@ -57,7 +57,7 @@ class Features:
 def features(
     left: Sequence[str], right: Sequence[str], corpus: Sequence[Sequence[str]], encoder: Encoder
 ) -> list[Features]:
-    """The features of some blocks of both versions; `corpus` has the words of all blocks, and says how rare they are."""
+    """The features of some blocks of both versions; `corpus` has the words of all blocks, which say how rare one is."""
     bags = [_bag(text[start:end] for start, end in words(text)) for text in [*left, *right]]
     counts = Counter(word for one in corpus for word in {*_bag(one)})
     numbers = {word: number for number, word in enumerate(sorted({word for bag in bags for word in bag}))}

@@ -15,7 +15,7 @@ from whymatch.transport.groups import InOrder, in_order
 from whymatch.versions.anchors import Pairs, anchors, repeated
 from whymatch.versions.likeness import Features, GroupGains, features
 
-MOVED_FROM = 0.6
+MOVED_FROM = 0.5
 """The least likeness of a block that was moved and edited; without its place there is less to go by."""
 _MIN_MOVED_WORDS = 4  # of a block that was moved and edited
 _MAX_MOVED_PAIRS = 2**22  # of blocks that are left over on both sides
@@ -120,5 +120,5 @@ def _moved_and_edited(left: Features, right: Features) -> Pairs:
 
 
 def _crosses(in_place: tuple[list[int], list[int]], i: int, j: int) -> bool:
-    """Whether a pair is on different sides of some pair that kept its place; the numbers of those rise on both sides."""
+    """Whether a pair is on different sides of some pair that kept its place, whose numbers rise on both sides."""
     return bisect_left(in_place[0], i) != bisect_left(in_place[1], j)

@@ -1,7 +1,7 @@
 """The dynamic program that links contiguous groups of spans in the order of both texts, some rows at a time.
 
 `values[i, j]` is the least cost of the first spans of both texts, up to node (i, j). A node is reached from the one
-above (a left span is left out), from the one before (a right span is left out), or by a link of two groups that end there.
+above (a left span is left out), from the one before (a right span is left out), or by a link of groups that end there.
 """
 
 from typing import TypeAlias
