@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import whymatch as wm
 from whymatch.text.spans import Span, words
+from whymatch.versions.blocks import blocks
 from whymatch.versions.comparison import Change, Comparison
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -67,32 +68,37 @@ def test_every_block_of_both_versions_is_in_exactly_one_change(pair: tuple[str, 
 @settings(max_examples=60)
 def test_kinds_say_how_many_blocks_there_are_and_same_means_the_same_words(pair: tuple[str, str]) -> None:
     sizes = {"missing": (1, 0), "new": (0, 1), "same": (1, 1), "changed": (1, 1), "moved": (1, 1)}
-    for change in compared(*pair).changes:
+    comparison = compared(*pair)
+    for change in comparison.changes:
         if change.kind in sizes:
             assert (len(change.left), len(change.right)) == sizes[change.kind]
         else:
             assert sorted([len(change.left), len(change.right)])[0] == 1
             assert (len(change.right) > 1) == (change.kind == "split")
         if change.left and change.right:
-            assert change.edited == (bare(change, 0, ()) != bare(change, 1, ()))
+            assert change.edited == (bare(comparison, change, 0) != bare(comparison, change, 1))
         assert (change.kind != "same") or not change.edited
 
 
-def bare(change: Change, side: int, marks: Sequence[Span]) -> list[str]:
-    """The words of one side of a change that are in none of the marks."""
-    text, place = change.texts[side], change.places[side]
-    assert place is not None
-    own = [(text[a:b], a + place.start) for a, b in words(text)]
-    return [word for word, at in own if not any(start <= at < end for start, end in marks)]
+def bare(comparison: Comparison, change: Change, side: int, marks: Sequence[Span] = ()) -> list[str]:
+    """The words of one side of a change that are in none of the marks, without numbers and bullets."""
+    text, numbers = ((comparison.left, change.left), (comparison.right, change.right))[side]
+    own = [blocks(text.text)[number] for number in numbers]
+    spans = [
+        Span(block.body + a, block.body + b) for block in own for a, b in words(text.text[block.body : block.span.end])
+    ]
+    return [text[span] for span in spans if not any(start <= span.start < end for start, end in marks)]
 
 
 @given(versions())
 @settings(max_examples=60)
 def test_without_the_marked_words_both_sides_are_equal_and_each_marked_word_is_needed(pair: tuple[str, str]) -> None:
-    for change in compared(*pair).changes:
+    comparison = compared(*pair)
+    for change in comparison.changes:
         if change.left and change.right:
-            assert bare(change, 0, change.marks[0]) == bare(change, 1, change.marks[1])
-            whole = [bare(change, side, ()) for side in range(2)]
+            remains = [bare(comparison, change, side, change.marks[side]) for side in range(2)]
+            assert remains[0] == remains[1]
+            whole = [bare(comparison, change, side) for side in range(2)]
             if any(is_inside(*order) for order in (whole, whole[::-1])):
                 assert not all(change.marks), "words are marked on one side alone where the other has nothing else"
 

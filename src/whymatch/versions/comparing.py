@@ -1,20 +1,19 @@
 """From two versions of a document to what became of every block."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whymatch.matching.conflicts import Conflict
-from whymatch.text.document import Document
+from whymatch.text.document import Document, document
 from whymatch.text.spans import Span, Splitter, splitter, words
 from whymatch.transport.groups import InOrder
 from whymatch.versions.blocks import Block, blocks, of_spans
 from whymatch.versions.comparison import Change, ChangeKind, Comparison
 from whymatch.versions.linking import Joined, Side, joined
+from whymatch.versions.meaning import with_meaning
 from whymatch.versions.words import differing
 
 if TYPE_CHECKING:
-    from whymatch.matching.relations import Relation, RelationReader
     from whymatch.text.encoders import Encoder
 
 BLOCKS = "block"
@@ -50,16 +49,18 @@ def compare(
     Raises:
         ValueError: if a text is not valid Unicode or has too many blocks.
     """
-    texts, rule = (old, new), InOrder(most)
-    sides = [_split(text, spans) for text in texts]
-    left, right = (_side(text, own) for text, own in zip(texts, sides, strict=True))
-    together, remarks = joined(left, right, lambda: _default_encoder() if encoder is None else encoder, rule)
-    changes = _changes(texts, sides, (left, right), together)
+    versions = [_version(text, spans) for text in (old, new)]
+    reads = (lambda: _default_encoder()) if encoder is None else (lambda: encoder)
+    together, remarks = joined(versions[0].side, versions[1].side, reads, InOrder(most))
+    changes = [_change(one, *versions) for one in together]
     if relations:
-        changes, remark = _read(changes, texts)
-        remarks += remark
-    documents = (Document(text, tuple(block.span for block in own)) for text, own in zip(texts, sides, strict=True))
-    return Comparison(*documents, tuple(_ordered(changes)), tuple(remarks))
+        changes, remark = with_meaning(changes, [_wordings(one, *versions) for one in together])
+        remarks = [*remarks, *remark]
+    for number, version in enumerate(versions):
+        linked = {n for one in together for n in (one.left, one.right)[number]}
+        changes += [_alone(number, n, version) for n in range(len(version.blocks)) if n not in linked]
+    left, right = (Document(one.text, tuple(block.span for block in one.blocks)) for one in versions)
+    return Comparison(left, right, tuple(_ordered(changes)), tuple(remarks))
 
 
 def _default_encoder() -> "Encoder":
@@ -68,66 +69,76 @@ def _default_encoder() -> "Encoder":
     return default_aligner("sentence").encoder
 
 
-def _split(text: str, spans: str | Splitter) -> list[Block]:
+@dataclass(frozen=True)
+class _Version:
+    """A text with its blocks, and where each of them is, for people."""
+
+    text: str
+    blocks: Sequence[Block]
+    side: Side
+    places: Sequence[str]
+
+    def covering(self, numbers: Sequence[int]) -> Span:
+        """The characters of blocks that follow one another, without the number of the first."""
+        return Span(self.blocks[numbers[0]].body, self.blocks[numbers[-1]].span.end)
+
+    def wording(self, numbers: Sequence[int]) -> str:
+        """The same characters with blanks in place of the numbers of the other blocks."""
+        start, end = self.covering(numbers)
+        text = self.text[start:end]
+        for own in (self.blocks[number] for number in numbers[1:]):
+            first, last = own.span.start - start, own.body - start
+            text = text[:first] + " " * (last - first) + text[last:]
+        return text
+
+
+def _version(text: str, spans: str | Splitter) -> _Version:
     Document(text, ())  # valid Unicode
     if spans == BLOCKS:
         own = blocks(text)
     else:
-        from whymatch.text.document import document
-
         cut = splitter(spans) if isinstance(spans, str) else spans
         own = of_spans(text, document(text, cut, limit=MAX_BLOCKS).spans)
     if len(own) > MAX_BLOCKS:
         raise ValueError(f"A version has {len(own):,} blocks, and the limit is {MAX_BLOCKS:,}. Use larger spans.")
-    return own
-
-
-def _side(text: str, own: Sequence[Block]) -> Side:
     texts = [text[block.body : block.span.end] for block in own]
     pieces = [[one[start:end] for start, end in words(one)] for one in texts]
-    return Side(texts, pieces, ["\n".join(one) for one in pieces])
+    return _Version(text, own, Side(texts, pieces, ["\n".join(one) for one in pieces]), _places(text, own))
 
 
-def _changes(
-    texts: tuple[str, str], sides: Sequence[Sequence[Block]], sources: tuple[Side, Side], together: Sequence[Joined]
-) -> list[Change]:
-    """The changes before relations are read, in no order."""
-    places = [_places(text, own) for text, own in zip(texts, sides, strict=True)]
-    changes = []
-    for one in together:
-        spans = [_covering(own, numbers) for own, numbers in zip(sides, (one.left, one.right), strict=True)]
-        pieces = tuple(text[span.start : span.end] for text, span in zip(texts, spans, strict=True))
-        keys = [[side.keys[n] for n in own] for side, own in zip(sources, (one.left, one.right), strict=True)]
-        edited = "\n".join(keys[0]) != "\n".join(keys[1])
-        marks = differing(*pieces) if edited else ((), ())
-        moved = tuple(tuple(_shifted(own, span.start)) for own, span in zip(marks, spans, strict=True))
-        labels = [sides[side][numbers[0]].label for side, numbers in enumerate((one.left, one.right))]
-        kind = _kind(one, edited)
-        was, where = places[0][one.left[0]], places[1][one.right[0]]
-        changes.append(
-            Change(kind, one.left, one.right, (spans[0], spans[1]), (pieces[0], pieces[1]), was, where,
-                   edited, labels[0] != labels[1], (moved[0], moved[1]))
-        )  # fmt: skip
-    for side, kind in enumerate(("missing", "new")):
-        linked = {n for one in together for n in (one.left, one.right)[side]}
-        changes += [
-            _alone(kind, side, n, texts[side], sides[side], places[side])  # type: ignore[arg-type]
-            for n in range(len(sides[side]))
-            if n not in linked
-        ]
-    return changes
+def _change(one: Joined, left: _Version, right: _Version) -> Change:
+    """What became of blocks that belong together, before their relation is read."""
+    own, other = left.covering(one.left), right.covering(one.right)
+    keys = ["\n".join(v.side.keys[n] for n in numbers) for v, numbers in ((left, one.left), (right, one.right))]
+    marks = differing(*_wordings(one, left, right)) if keys[0] != keys[1] else ((), ())
+    return Change(
+        _kind(one, edited=keys[0] != keys[1]),
+        one.left,
+        one.right,
+        (own, other),
+        (left.text[own.start : own.end], right.text[other.start : other.end]),
+        left.places[one.left[0]],
+        right.places[one.right[0]],
+        edited=keys[0] != keys[1],
+        renumbered=left.blocks[one.left[0]].label != right.blocks[one.right[0]].label,
+        marks=(_shifted(marks[0], own.start), _shifted(marks[1], other.start)),
+    )
 
 
-def _alone(kind: ChangeKind, side: int, number: int, text: str, own: Sequence[Block], places: Sequence[str]) -> Change:
-    """A block that only one version has."""
-    span = _covering(own, (number,))
-    piece = text[span.start : span.end]
+def _wordings(one: Joined, left: _Version, right: _Version) -> tuple[str, str]:
+    return left.wording(one.left), right.wording(one.right)
+
+
+def _alone(side: int, number: int, version: _Version) -> Change:
+    """A block that only the left (side 0) or right version has."""
+    span = version.covering((number,))
+    text, place = version.text[span.start : span.end], version.places[number]
     if side == 0:
-        return Change(kind, (number,), (), (span, None), (piece, ""), places[number], "")
-    return Change(kind, (), (number,), (None, span), ("", piece), "", places[number])
+        return Change("missing", (number,), (), (span, None), (text, ""), place, "")
+    return Change("new", (), (number,), (None, span), ("", text), "", place)
 
 
-def _kind(one: Joined, edited: bool) -> ChangeKind:
+def _kind(one: Joined, *, edited: bool) -> ChangeKind:
     if one.moved:
         return "moved"
     if len(one.right) > 1:
@@ -137,13 +148,8 @@ def _kind(one: Joined, edited: bool) -> ChangeKind:
     return "changed" if edited else "same"
 
 
-def _covering(own: Sequence[Block], numbers: Sequence[int]) -> Span:
-    """The characters of blocks that follow one another, without the number of the first."""
-    return Span(own[numbers[0]].body, own[numbers[-1]].span.end)
-
-
-def _shifted(spans: Sequence[Span], by: int) -> list[Span]:
-    return [Span(start + by, end + by) for start, end in spans]
+def _shifted(spans: Sequence[Span], by: int) -> tuple[Span, ...]:
+    return tuple(Span(start + by, end + by) for start, end in spans)
 
 
 def _places(text: str, own: Sequence[Block]) -> list[str]:
@@ -158,40 +164,6 @@ def _places(text: str, own: Sequence[Block]) -> list[str]:
             last = f"“{title if len(title) <= _LONGEST_PLACE else title[:_LONGEST_PLACE].rstrip() + '…'}”"
         places.append(last or f"line {line}")
     return places
-
-
-def _read(changes: list[Change], texts: tuple[str, str]) -> tuple[list[Change], list[str]]:
-    """The changes with the conflicts and relations of those that were edited, and remarks on what was not read."""
-    from whymatch.matching.relating import NOT_ENGLISH, looks_english
-    from whymatch.matching.relations import shipped_reader
-
-    edited = [number for number, change in enumerate(changes) if change.edited]
-    if not edited:
-        return changes, []
-    reader = shipped_reader()
-    if reader.missing is not None:
-        return changes, [f"Relations and conflicts were not read: {reader.missing}"]
-    if not looks_english("\n".join(changes[number].texts[1] for number in edited)):
-        return changes, [NOT_ENGLISH]
-    return _related(changes, edited, reader), []
-
-
-def _related(changes: list[Change], edited: Sequence[int], reader: "RelationReader") -> list[Change]:
-    from whymatch.matching.defaults import word_aligner
-    from whymatch.matching.relating import pair_conflicts
-
-    pairs = [changes[number].texts for number in edited]
-    found: list[tuple[Relation, tuple[Conflict, ...]]] = [
-        *zip(reader.relations(pairs), pair_conflicts(pairs, word_aligner()), strict=True)
-    ]
-    related = [*changes]
-    for number, (relation, conflicts) in zip(edited, found, strict=True):
-        left, right = changes[number].places
-        assert left is not None
-        assert right is not None
-        moved = tuple(one.moved(left.start, right.start) for one in conflicts)
-        related[number] = replace(changes[number], relation=relation, conflicts=moved)
-    return related
 
 
 def _ordered(changes: Sequence[Change]) -> list[Change]:
