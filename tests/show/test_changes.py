@@ -22,7 +22,7 @@ def test_the_verdict_names_what_there_is_and_counts_a_run_that_moved_once() -> N
     run = [*PARAGRAPHS[4:], *PARAGRAPHS[:4]]
     verdict = compared("\n\n".join(PARAGRAPHS), "\n\n".join(run)).verdict
     assert verdict == "1 passage moved; 4 unchanged."
-    assert compared(OLD, OLD).verdict == "Both versions are the same: 24 passages unchanged."
+    assert compared(OLD, OLD).verdict == "Both versions have the same words: 24 passages unchanged."
     assert compared("One rule.", "").verdict == "1 passage deleted."
 
 
@@ -30,8 +30,9 @@ def test_the_verdict_names_at_most_four_changes_that_matter_one_by_one() -> None
     change = {"kind": "changed", "matters": True, "conflicts": [{"kind": "number"}], "was": "1", "where": "2"}
     change |= {"left": [0], "right": [0], "edited": True, "reworded": False, "renumbered": False}
     assert changes_in_words([change]) == "1 change that matters: a number in 2."
-    many = changes_in_words([change | {"conflicts": []}] * 6)
-    assert many.startswith("6 changes that matter: a contradiction in 2, ")
+    assert changes_in_words([change] * 3) == "3 changes that matter: a number in 2 (3×)."
+    many = changes_in_words([change | {"conflicts": [], "where": str(n)} for n in range(6)])
+    assert many.startswith("6 changes that matter: a contradiction in 0, ")
     assert many.endswith(", 2 more.")
 
 

@@ -124,3 +124,9 @@ def test_html_is_known_by_its_name_or_its_first_tag_and_other_text_stays() -> No
     assert document_text(b"<p>Rent &amp; keys<script>no()</script>", "a.html") == "Rent & keys"
     assert document_text(b"<!DOCTYPE html><p>Rent", "-") == "Rent"
     assert document_text(b"<p>Rent", "a.md") == "<p>Rent"
+
+
+def test_a_row_of_a_table_in_html_is_one_block() -> None:
+    rows = "<tr><th>item</th>\n<th>price</th></tr><tr class=x><td>gas. oil.</td><td align=right>5</td></tr>"
+    text = document_text(f"<table>{rows}</table>".encode(), "a.html")
+    assert pieces(text) == ["| item | price |", "| gas. oil. | 5 |"]

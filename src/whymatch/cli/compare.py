@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from whymatch.cli.align import check_limits
+from whymatch.cli.align import check_size
 from whymatch.cli.console import read_bytes
 
 EPILOG = """exit status: 0, or with --exit-code 1 where the versions differ; 2 where something is wrong"""
@@ -26,12 +26,12 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--exit-code", action="store_true", help="exit with 1 where the versions differ")
     parser.add_argument("--max-mb", type=float, default=5, help="size of a text (default: 5)")
     parser.add_argument("--encoding", default="utf-8", help="of text and HTML (default: utf-8)")
-    parser.set_defaults(run=run, limit=1)
+    parser.set_defaults(run=run)
 
 
 def run(settings: argparse.Namespace) -> int:
     """Compares, prints, and returns the exit status."""
-    check_limits(settings)
+    check_size(settings)
     if settings.old == settings.new == "-":
         raise ValueError("Standard input can be one of the two versions, not both.")
     if settings.spans != "block":

@@ -6,7 +6,7 @@ from io import StringIO
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from whymatch.show.words import SIGNS, plain
+from whymatch.show.words import SIGNS, percent, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,17 +35,28 @@ def changes_in_words(changes: Sequence[Change]) -> str:
     parts = [_counted(change for change in changes if not change["matters"])]
     unchanged = sum(change["kind"] == "same" for change in changes)
     if matter:
-        named = [_named(change) for change in matter[:_MOST_NAMED]]
-        named += [f"{len(matter) - _MOST_NAMED} more"] if len(matter) > _MOST_NAMED else []
+        counts = Counter(map(_named, matter))
+        named = [name if count == 1 else f"{name} ({count}×)" for name, count in [*counts.items()][:_MOST_NAMED]]
+        more = sum([*counts.values()][_MOST_NAMED:])
+        named += [f"{more} more"] if more else []
         noun = "1 change that matters" if len(matter) == 1 else f"{len(matter)} changes that matter"
         parts.insert(0, f"{noun}: {', '.join(named)}")
     if unchanged == len(changes):
-        renumbered = sum(change["renumbered"] for change in changes)
-        but = f", but {_passages(renumbered, 'renumbered')}" if renumbered else ""
-        return f"Both versions are the same: {_passages(unchanged, 'unchanged')}{but}."
-    parts.append(f"{unchanged} unchanged" if unchanged else "")
+        return f"Both versions have the same words: {unchanged_in_words(changes)}."
+    parts.append(unchanged_in_words(changes).replace(" passages", "").replace(" passage", "") if unchanged else "")
     sentence = "; ".join(filter(None, parts)) + "."
     return sentence[0].upper() + sentence[1:]
+
+
+def unchanged_in_words(changes: Sequence[Change]) -> str:
+    """How many passages are the same, and how many of those have another number.
+
+    >>> unchanged_in_words([{"kind": "same", "renumbered": False}, {"kind": "same", "renumbered": True}])
+    '2 passages unchanged (1 renumbered)'
+    """
+    same = [change for change in changes if change["kind"] == "same"]
+    renumbered = sum(change["renumbered"] for change in same)
+    return _passages(len(same), "unchanged") + (f" ({renumbered} renumbered)" if renumbered else "")
 
 
 def _counted(changes: Iterator[Change]) -> str:
@@ -107,6 +118,8 @@ def conflict_lines(change: Change) -> list[str]:
             f"{sides[0]} → {sides[1]}" if all(sides) else f"{sides[0]} (deleted)" if sides[0] else f"{sides[1]} (added)"
         )
         lines.append(f"{one['kind']}: {both}")
+    if change["matters"] and not lines:
+        lines.append(f"read as a contradiction ({percent(change['relation']['probabilities']['contradicts'])})")
     return lines
 
 
@@ -157,10 +170,10 @@ def print_changes(comparison: Mapping[str, Any], console: "Console") -> None:
     for remark in comparison["remarks"]:
         console.print(Text("Note: ", "bold") + Text(plain(remark)), soft_wrap=True)
     ordered = in_reading_order(comparison["changes"])
-    for unchanged, run in groupby(ordered, lambda one: one["kind"] == "same" and not one["renumbered"]):
+    for unchanged, run in groupby(ordered, lambda one: one["kind"] == "same"):
         own = [*run]
         if unchanged:
-            console.print(Text(f"  … {_passages(len(own), 'unchanged')}", "dim"))
+            console.print(Text(f"  … {unchanged_in_words(own)}", "dim"))
             continue
         for change in own:
             for line in _diff(change):
@@ -175,7 +188,7 @@ def _diff(change: Change) -> "Iterator[Text]":
     yield Text(f"@ {sign(change)} {title(change)}", style)
     for line in conflict_lines(change):
         yield Text(f"  {SIGNS['contradicts']} {line}", "bold red")
-    if change["kind"] == "same" or (change["kind"] == "moved" and not change["edited"]):
+    if change["kind"] == "moved" and not change["edited"]:
         yield Text(f"  {plain(change['texts'][1])}", "dim")
         return
     for side, mark, colour in ((0, "-", "red"), (1, "+", "green")):

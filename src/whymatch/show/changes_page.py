@@ -15,6 +15,7 @@ from whymatch.show.changes import (
     state,
     title,
     together,
+    unchanged_in_words,
 )
 from whymatch.show.html import asset, policy, template
 from whymatch.show.words import SIGNS
@@ -51,7 +52,8 @@ def _row(change: Change, number: int, comparison: Mapping[str, Any]) -> dict[str
         "id": f"c{number}",
         "kind": change["kind"],
         "matters": change["matters"],
-        "quiet": change["kind"] == "same" and not change["renumbered"],
+        "quiet": change["kind"] == "same",
+        "renumbered": change["renumbered"],
         "sign": sign(change),
         "state": "contradicts" if change["matters"] else state(change),
         "title": title(change),
@@ -104,13 +106,12 @@ def _runs(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The rows in runs, of which long ones without changes are folded."""
     for quiet, run in groupby(rows, lambda row: row["quiet"]):
         own = [*run]
-        yield {"folded": quiet and len(own) >= _FOLDED_FROM, "rows": own}
+        folded = quiet and len(own) >= _FOLDED_FROM
+        yield {"folded": folded, "rows": own, "summary": unchanged_in_words(own) if folded else ""}
 
 
 def _entry(change: Change, number: int) -> dict[str, Any] | None:
     """A line of the list of changes; None for what is the same."""
-    if change["kind"] == "same" and not change["renumbered"]:
-        return None
     if change["kind"] == "same":
         return None
     texts = [text for text in reversed(change["texts"]) if text]

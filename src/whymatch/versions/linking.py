@@ -49,39 +49,43 @@ def joined(left: Side, right: Side, encoder: Callable[[], Encoder], rule: InOrde
         links, remarks = joined(right, left, encoder, rule)
         return [Joined(one.right, one.left, one.moved) for one in links], remarks
     chain, moved = anchors(left.keys, right.keys)
-    remarks = []
     free = _free(len(left.keys), len(right.keys), [*chain, *moved])
-    links = [Joined((i,), (j,)) for i, j in chain]
+    links, remarks = [Joined((i,), (j,)) for i, j in chain], []
     if all(map(len, free)):
-        texts = ([side.texts[n] for n in numbers] for side, numbers in zip((left, right), free, strict=True))
-        sides = features(*texts, [*left.words, *right.words], encoder())
+        texts = [[side.texts[n] for n in numbers] for side, numbers in zip((left, right), free, strict=True)]
+        sides = features(texts[0], texts[1], [*left.words, *right.words], encoder())
         links += _in_gaps(chain, free, sides, rule, (len(left.keys), len(right.keys)))
-        free = _remaining(free, links)
-        pairs = repeated(left.keys, right.keys, free)
-        taken = {i for i, _ in pairs}, {j for _, j in pairs}
-        rest = [[n for n in numbers if n not in gone] for numbers, gone in zip(free, taken, strict=True)]
-        first = _free(len(left.keys), len(right.keys), [*chain, *moved])
-        places = [{n: place for place, n in enumerate(numbers)} for numbers in first]
-        rows = [side.take([place[n] for n in own]) for side, place, own in zip(sides, places, rest, strict=True)]
-        if len(rest[0]) * len(rest[1]) > _MAX_MOVED_PAIRS:
-            remarks.append(TOO_MANY)
-        else:
-            pairs += [(rest[0][i], rest[1][j]) for i, j in _moved_and_edited(*rows)]
-        moved = [*moved, *pairs]
+        more, remarks = _left_over(left, right, free, sides, links)
+        moved = [*moved, *more]
     links.sort(key=lambda one: one.left)
     in_place = [one.left[0] for one in links], [one.right[0] for one in links]
     return [*links, *(Joined((i,), (j,), _crosses(in_place, i, j)) for i, j in moved)], remarks
+
+
+def _left_over(
+    left: Side, right: Side, free: tuple[list[int], list[int]], sides: Sequence[Features], links: Sequence[Joined]
+) -> tuple[Pairs, list[str]]:
+    """Pairs among the free blocks that are in no link: equal ones, then those that were moved and edited; and remarks.
+
+    `sides` are the features of the free blocks.
+    """
+    gone = {n for one in links for n in one.left}, {n for one in links for n in one.right}
+    rest = [[n for n in numbers if n not in own] for numbers, own in zip(free, gone, strict=True)]
+    pairs = repeated(left.keys, right.keys, (rest[0], rest[1]))
+    taken = {i for i, _ in pairs}, {j for _, j in pairs}
+    rest = [[n for n in numbers if n not in own] for numbers, own in zip(rest, taken, strict=True)]
+    if len(rest[0]) * len(rest[1]) > _MAX_MOVED_PAIRS:
+        return pairs, [TOO_MANY]
+    rows = [
+        side.take([bisect_left(numbers, n) for n in own]) for side, numbers, own in zip(sides, free, rest, strict=True)
+    ]
+    return [*pairs, *((rest[0][i], rest[1][j]) for i, j in _moved_and_edited(rows[0], rows[1]))], []
 
 
 def _free(left: int, right: int, pairs: Pairs) -> tuple[list[int], list[int]]:
     """The numbers of blocks that are in no pair."""
     gone = {i for i, _ in pairs}, {j for _, j in pairs}
     return [n for n in range(left) if n not in gone[0]], [n for n in range(right) if n not in gone[1]]
-
-
-def _remaining(free: tuple[list[int], list[int]], links: Sequence[Joined]) -> tuple[list[int], list[int]]:
-    gone = {n for one in links for n in one.left}, {n for one in links for n in one.right}
-    return [n for n in free[0] if n not in gone[0]], [n for n in free[1] if n not in gone[1]]
 
 
 def _in_gaps(
