@@ -16,7 +16,7 @@ def anchors(left: Sequence[str], right: Sequence[str]) -> tuple[Pairs, Pairs]:
     are matched where they stand next to others that are.
     """
     pairs = _unique(left, right)
-    chain = _heaviest_chain(pairs, [1 + len(left[i]) for i, _ in pairs])
+    chain = heaviest_chain(pairs, [1 + len(left[i]) for i, _ in pairs])
     moved = sorted({*pairs} - {*chain})
     return _grown(left, right, chain, moved), moved
 
@@ -36,7 +36,7 @@ def _unique(left: Sequence[str], right: Sequence[str]) -> Pairs:
     return [(i, places[text]) for i, text in enumerate(left) if counts[0][text] == 1 == counts[1][text]]
 
 
-def _heaviest_chain(pairs: Pairs, weights: Sequence[int]) -> Pairs:
+def heaviest_chain(pairs: Pairs, weights: Sequence[int]) -> Pairs:
     """Pairs that rise on both sides and have the largest weight together; the left numbers rise already."""
     order = sorted(j for _, j in pairs)
     best: list[tuple[int, int]] = [(0, -1)] * (len(order) + 1)  # a Fenwick tree of maxima: weight, and last pair

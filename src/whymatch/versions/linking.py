@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
 
@@ -12,7 +12,7 @@ from whymatch.text.encoders import Encoder
 from whymatch.transport.constraints import UpTo
 from whymatch.transport.exact import solve
 from whymatch.transport.groups import InOrder, in_order
-from whymatch.versions.anchors import Pairs, anchors, repeated
+from whymatch.versions.anchors import Pairs, anchors, heaviest_chain, repeated
 from whymatch.versions.likeness import Features, GroupGains, features
 
 MOVED_FROM = 0.5
@@ -57,9 +57,23 @@ def joined(left: Side, right: Side, encoder: Callable[[], Encoder], rule: InOrde
         links += _in_gaps(chain, free, sides, rule, (len(left.keys), len(right.keys)))
         more, remarks = _left_over(left, right, free, sides, links)
         moved = [*moved, *more]
-    links.sort(key=lambda one: one.left)
-    in_place = [one.left[0] for one in links], [one.right[0] for one in links]
-    return [*links, *(Joined((i,), (j,), _crosses(in_place, i, j)) for i, j in moved)], remarks
+    return _with_moves([*links, *(Joined((i,), (j,)) for i, j in moved)], left), remarks
+
+
+def _with_moves(links: Sequence[Joined], left: Side) -> list[Joined]:
+    """The links in the order of the left version; single blocks outside of the heaviest chain in both orders moved.
+
+    This is decided when all links are known: a long clause that moved past edited ones was an anchor before.
+    """
+    ordered = sorted(links, key=lambda one: one.left)
+    pairs = [(one.left[0], one.right[0]) for one in ordered]
+    weights = [1 + sum(len(left.texts[n]) for n in one.left) for one in ordered]
+    chain = {*heaviest_chain(pairs, weights)}
+    alone = [len(one.left) == len(one.right) == 1 for one in ordered]
+    return [
+        replace(one, moved=single and pair not in chain)
+        for one, pair, single in zip(ordered, pairs, alone, strict=True)
+    ]
 
 
 def _left_over(
@@ -121,8 +135,3 @@ def _moved_and_edited(left: Features, right: Features) -> Pairs:
     plan = solve(cost, UpTo(1, below=0)).plan
     own, other = np.flatnonzero(rows), np.flatnonzero(columns)
     return [(int(own[i]), int(other[j])) for i, j in np.argwhere(plan > 0)]
-
-
-def _crosses(in_place: tuple[list[int], list[int]], i: int, j: int) -> bool:
-    """Whether a pair is on different sides of some pair that kept its place, whose numbers rise on both sides."""
-    return bisect_left(in_place[0], i) != bisect_left(in_place[1], j)
