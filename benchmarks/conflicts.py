@@ -1,4 +1,4 @@
-"""Conflicts found in edited sentences, and in pairs that mean the same: by kind, in percent of pairs.
+"""Contradictions in edited sentences, and in pairs that mean the same: by rules, by the model, by both.
 
     WHYMATCH_DATA=… python -m benchmarks.conflicts [--split choose] [--edits 150]
 
@@ -6,7 +6,11 @@ Sentences of four sources (image captions, stories and articles, posts, claims o
 another number, name or antonym, two exchanged roles, a negation, or something harmless. A sentence belongs to the split
 "choose" or "report" by its digest: rules were chosen on the first; docs/relations.md names exceptions. Paraphrases are
 MTRef and Edinburgh++ (their train parts to choose, dev and test to report). PAWS' pairs share their words and differ in
-roles, or do not; the rules for roles were looked at on all of them.
+roles, or do not; the rules for roles were looked at on all of them, and the model was trained on four fifths of them.
+
+Of each pair it is printed whether rules find a conflict, whether the model says "contradicts", and whether either does,
+which is what `Link.contradicts` says; then how well a score tells paraphrases from edits: the model's probability of a
+contradiction, and the same with 1 where there is a conflict.
 """
 
 import argparse
@@ -20,15 +24,19 @@ import random
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
 
 import whymatch as wm
 from benchmarks.word_alignment import edinburgh, mtref
 from whymatch.matching.conflicts import Conflict, Kind, conflicts
 from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
 from whymatch.matching.defaults import word_aligner
+from whymatch.matching.relations import shipped_reader
 from whymatch.show.terminal import table
 from whymatch.text.antonyms import FILE as ANTONYMS
 from whymatch.text.dates import MONTHS, WEEKDAYS
@@ -36,6 +44,7 @@ from whymatch.text.spans import sentences
 
 Pair: TypeAlias = tuple[str, str]
 Edit: TypeAlias = Callable[[str, random.Random], str | None]
+EDITS = ("number", "negation", "name", "antonym, common", "antonym, WordNet", "role")
 KINDS: tuple[Kind, ...] = ("number", "date", "name", "negation", "antonym", "role")
 _NUMBER_WORDS = str.split("two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty")
 _NUMBER = re.compile(rf"(?<![\w.,:/-])(\d[\d,]*(?:\.\d+)?)(?![\w:/-])|\b({'|'.join(_NUMBER_WORDS)})\b(?!-)")
@@ -235,7 +244,7 @@ def edits(texts: dict[str, list[str]], split: str, per_source: int) -> dict[str,
     return result
 
 
-def found(pairs: Sequence[Pair]) -> list[tuple[Conflict, ...]]:
+def conflicts_of(pairs: Sequence[Pair]) -> list[tuple[Conflict, ...]]:
     """The conflicts of each pair, by the default word aligner's links."""
     alignments = word_aligner().align_many(pairs, links_only=True)
     return [
@@ -261,16 +270,69 @@ def paraphrases(folder: Path, split: str) -> dict[str, list[Pair]]:
     return pairs
 
 
-def row(name: str, pairs: Sequence[Pair], verbose: bool) -> list[str]:
-    own = found(pairs)
+class Judged(NamedTuple):
+    """What rules and the model say of pairs."""
+
+    conflicts: list[tuple[Conflict, ...]]
+    probability: np.ndarray
+    """(pairs,): that the texts contradict each other, by the model."""
+    says_so: np.ndarray
+    """(pairs,): whether the model's relation is "contradicts"."""
+
+    @property
+    def in_conflict(self) -> np.ndarray:
+        """(pairs,): whether rules find a conflict."""
+        return np.array([bool(own) for own in self.conflicts], bool)
+
+    @property
+    def score(self) -> np.ndarray:
+        """(pairs,): the model's probability, and 1 where there is a conflict."""
+        return np.maximum(self.probability, self.in_conflict)
+
+
+def judged(pairs: Sequence[Pair]) -> Judged:
+    """What rules and the model say of each pair."""
+    relations = shipped_reader().relations(pairs)
+    probability = np.array([relation.probabilities["contradicts"] for relation in relations])
+    says_so = np.array([relation.name == "contradicts" for relation in relations], bool)
+    return Judged(conflicts_of(pairs), probability, says_so)
+
+
+def row(name: str, pairs: Sequence[Pair], result: Judged, verbose: bool) -> list[str]:
     if verbose:
-        for (left, right), conflict in zip(pairs, own, strict=True):
-            if (not conflict) == (not name.startswith(("harmless", "MTRef", "Edinburgh"))):
-                marks = [(c.kind, [left[a:b] for a, b in c.left], [right[a:b] for a, b in c.right]) for c in conflict]
-                print(f"{name}\n  {left}\n  {right}\n  {marks}")
-    counts = Counter(kind for conflict in own for kind in {one.kind for one in conflict})
-    shares = [sum(map(bool, own)), *(counts[kind] for kind in KINDS)]
-    return [name, str(len(pairs)), *(f"{100 * share / max(1, len(pairs)):.1f}" for share in shares)]
+        same = name.startswith(("harmless", "MTRef", "Edinburgh"))
+        for (left, right), own, model in zip(pairs, result.conflicts, result.says_so, strict=True):
+            if bool(own or model) == same:
+                marks = [(c.kind, [left[a:b] for a, b in c.left], [right[a:b] for a, b in c.right]) for c in own]
+                print(f"{name}\n  {left}\n  {right}\n  {marks}, {'contradicts' if model else 'not'} by the model")
+    counts = Counter(kind for own in result.conflicts for kind in {one.kind for one in own})
+    by_rules = result.in_conflict
+    shares = [(by_rules | result.says_so).mean(), result.says_so.mean(), by_rules.mean()]
+    kinds = [counts[kind] / max(1, len(pairs)) for kind in KINDS]
+    return [name, str(len(pairs)), *(f"{100 * share:.1f}" for share in (*shares, *kinds))]
+
+
+def auc_rows(results: Mapping[str, Judged]) -> list[list[str]]:
+    """For each kind of edit and for all: the area under the curve of paraphrases against edits, by two scores."""
+    same = [own for name, own in results.items() if name.startswith(("MTRef", "Edinburgh"))]
+    edited = {name: [own] for name, own in results.items() if name in EDITS}
+    rows = []
+    for name, own in {**edited, "all edits": [part for parts in edited.values() for part in parts]}.items():
+        sizes = [sum(len(part.probability) for part in parts) for parts in (same, own)]
+        if not all(sizes):
+            continue
+        labels = np.repeat([0, 1], sizes)
+        both = [np.concatenate([value(part) for part in (*same, *own)]) for value in (_probability, _score)]
+        rows.append([name, *(f"{roc_auc_score(labels, scores):.3f}" for scores in both)])
+    return rows
+
+
+def _probability(result: Judged) -> np.ndarray:
+    return result.probability
+
+
+def _score(result: Judged) -> np.ndarray:
+    return result.score
 
 
 def main() -> None:
@@ -291,9 +353,12 @@ def main() -> None:
         for kind, by_source in edits(sources(folder), settings.split, settings.edits).items()
     } | paraphrases(folder, settings.split)
     chosen = {name: pairs for name, pairs in groups.items() if name.startswith(settings.only or "")}
-    rows = [row(name, pairs, settings.verbose) for name, pairs in chosen.items()]
-    print(f"whymatch {wm.__version__}, {settings.split}: % of pairs with a conflict")
-    print(table(["pairs", "number of pairs", "any", *KINDS], rows))
+    results = {name: judged(pairs) for name, pairs in chosen.items() if pairs}
+    rows = [row(name, chosen[name], result, settings.verbose) for name, result in results.items()]
+    print(f"whymatch {wm.__version__}, {settings.split}: % of pairs that contradict each other\n")
+    print(table(["pairs", "number of pairs", "either", "by the model", "by rules", *KINDS], rows), "\n")
+    print("Human paraphrases rather than edits, area under the curve\n")
+    print(table(["edits", "probability of the model", "1 where rules find a conflict"], auc_rows(results)))
 
 
 if __name__ == "__main__":

@@ -64,3 +64,20 @@ def padded(
     rows = np.full(mask.shape, fill, dtype=np.int64)
     rows[mask] = np.concatenate(sequences)
     return rows, mask
+
+
+def stacked(matrices: Sequence[np.ndarray], fill: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Matrices as one array (matrices, rows, columns), with `fill` behind smaller ones, and their sizes; one or more.
+
+    >>> stack, sizes = stacked([np.ones((2, 1)), np.ones((1, 2))])
+    >>> stack.tolist(), sizes.tolist()
+    ([[[1.0, 0.0], [1.0, 0.0]], [[1.0, 1.0], [0.0, 0.0]]], [[2, 1], [1, 2]])
+    """
+    sizes = np.array([matrix.shape for matrix in matrices], np.int64)
+    if len({matrix.shape for matrix in matrices}) == 1:
+        return np.stack(matrices), sizes
+    rows, columns = sizes.max(axis=0).tolist()
+    inside = (np.arange(rows) < sizes[:, :1])[:, :, None] & (np.arange(columns) < sizes[:, 1:])[:, None, :]
+    stack = np.full(inside.shape, fill, np.result_type(*{matrix.dtype for matrix in matrices}))
+    stack[inside] = np.concatenate([matrix.ravel() for matrix in matrices])
+    return stack, sizes

@@ -1,5 +1,6 @@
 """Laws of costs between spans."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -25,6 +26,7 @@ from whymatch.cost import (
     PaddedPairs,
     RareWords,
     Refined,
+    Relations,
     ScaledDot,
     SharedWords,
     SquaredEuclidean,
@@ -211,6 +213,13 @@ def scattered() -> Refined:
     return refined
 
 
+class Unequal:
+    """A reader to whom texts contradict each other the more, the fewer of their characters are the same."""
+
+    def contradiction(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        return np.array([1 - len({*left} & {*right}) / len({*left} | {*right}) for left, right in pairs])
+
+
 TERMS = [
     (),
     (Neighbours(0.4),),
@@ -221,6 +230,7 @@ TERMS = [
     (Calibrated(0.1), Order(0.4)),
     (SharedWords(0.5, COUNTS), Novelty(0.5), Neighbours(0.1)),
     (RareWords(0.5, COUNTS), SharedWords(0.2, COUNTS)),
+    (Relations(2.0, Unequal()), Order(0.1)),
     (scattered(), Order(0.1)),
 ]
 

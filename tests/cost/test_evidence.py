@@ -28,6 +28,7 @@ from whymatch.cost import (
     NegativeCosine,
     Neighbours,
     Order,
+    Relations,
     SharedWords,
     WholeText,
     WordCounts,
@@ -394,9 +395,9 @@ def test_texts_that_are_equal_count_once_and_large_corpora_are_sampled() -> None
     assert chosen != sample(many, seed=1)
 
 
-@pytest.mark.parametrize("term", [Order(0.1), Calibrated()], ids=str)
+@pytest.mark.parametrize("term", [Order(0.1), Calibrated(), Relations(2.0)], ids=str)
 def test_terms_that_compare_the_pairs_of_two_texts_come_after_evidence(term: wm.cost.Term) -> None:
-    with pytest.raises(ValueError, match=rf"{term.name} has no meaning: put it after Evidence"):
+    with pytest.raises(ValueError, match=rf"{term.name} has no meaning or takes too long: put it after Evidence"):
         Cost(Cosine(), term, Evidence())
     assert Cost(Cosine(), Evidence(), term).evidence == Evidence()
     assert Cost(Cosine(), Evidence(), term).before_evidence == Cost(Cosine())

@@ -3,11 +3,13 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import whymatch as wm
+from whymatch.cost import Evidence, Relations
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.conflicts import Conflict
 from whymatch.matching.relating import NOT_ENGLISH, looks_english
@@ -44,6 +46,19 @@ def without_meaning(why: Alignment) -> Alignment:
 def test_relations_do_not_choose_links(why: Alignment) -> None:
     assert without_meaning(why) == wm.Aligner().align(LEFT, RIGHT)
     assert len(why.links) == 4
+
+
+def test_a_price_for_contradictions_leaves_the_links_that_agree() -> None:
+    left = "Take 5 mg of it twice a day. The shop is open on Sundays."
+    right = "Take 50 mg of it twice a day. A dose of five mg is taken two times daily. The shop is closed on Sundays."
+    evidence, agreeing = wm.Cost(wm.cost.Cosine(), Evidence()), wm.Cost(wm.cost.Cosine(), Evidence(), Relations(40.0))
+    assert {link.at for link in wm.Aligner(cost=evidence).align(left, right).links} == {(0, 0), (1, 2)}
+    aligner = wm.Aligner(cost=agreeing)
+    why = aligner.align(left, right)
+    assert {link.at for link in why.links} == {(0, 1)}
+    assert why.verify(aligner).holds
+    with pytest.raises(ValueError, match="Relations takes what reads them"):
+        agreeing(*(text[None] for text in np.eye(2)), texts=[(why.left, why.left)])
 
 
 def test_every_link_has_a_relation_whose_probabilities_add_up_to_one(why: Alignment) -> None:

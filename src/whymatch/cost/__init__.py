@@ -16,7 +16,7 @@ from whymatch.cost.cost import (
 from whymatch.cost.evidence import Evidence
 from whymatch.cost.term import PaddedPairs, Term
 from whymatch.cost.terms import Calibrated, Neighbours, Novelty, Order, Refined, WholeText
-from whymatch.cost.words import RareWords, SharedWords, WordCounts, WordTerm
+from whymatch.cost.words import RareWords, Relations, SharedWords, WordCounts, WordTerm
 
 __all__ = [
     "COSTS",
@@ -35,6 +35,7 @@ __all__ = [
     "PaddedPairs",
     "RareWords",
     "Refined",
+    "Relations",
     "ScaledDot",
     "SharedWords",
     "SquaredEuclidean",

@@ -15,7 +15,7 @@ from whymatch.cost.background import Background
 from whymatch.cost.evidence import Evidence
 from whymatch.cost.term import Array, PaddedPairs, Term
 from whymatch.cost.terms import Calibrated
-from whymatch.cost.words import WordCounts
+from whymatch.cost.words import ReadsContradictions, Relations, WordCounts
 from whymatch.text.document import Document
 
 _MAX_ROWS_PREPARED = 512  # vectors at a time, few enough to stay in a processor's cache
@@ -182,10 +182,10 @@ class Cost:
                 raise TypeError(f"A cost is Cost(base, *terms), such as Cost(Cosine(), Neighbours(0.4)), got {part!r}.")
         if (before := self.before_evidence) is not None:
             for term in before.terms:
-                if term.contextual and type(term).changed is not Term.changed:
+                if term.reads_pairs or (term.contextual and type(term).changed is not Term.changed):
                     raise ValueError(
                         f"Evidence compares a pair with pairs of the background, for which {term.name} has no "
-                        "meaning: put it after Evidence()."
+                        "meaning or takes too long: put it after Evidence()."
                     )
         names = [term.name for term in terms]
         if repeated := {name for name in names if names.count(name) > 1}:
@@ -238,6 +238,15 @@ class Cost:
     def against(self, background: Background) -> "Cost":
         """The same cost, its evidence measured against this background."""
         return Cost(self.base, *(t.against(background) if isinstance(t, Evidence) else t for t in self.terms))
+
+    def read_by(self, reader: ReadsContradictions) -> "Cost":
+        """The same cost, its contradictions read by this reader."""
+        return Cost(self.base, *(t.read_by(reader) if isinstance(t, Relations) else t for t in self.terms))
+
+    @property
+    def lacks_reader(self) -> bool:
+        """Whether a term reads contradictions, and has nothing to read them by."""
+        return any(isinstance(term, Relations) and term.reader is None for term in self.terms)
 
     @property
     def word_counts(self) -> WordCounts | None:

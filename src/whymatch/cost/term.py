@@ -80,6 +80,8 @@ class Term:
     """What no pair costs less than after it, if it guarantees such a bound: -inf if it may lower any cost."""
     trains: ClassVar[bool] = False
     """Whether it has weights that training changes."""
+    reads_pairs: ClassVar[bool] = False
+    """Whether a model reads the texts of every pair of spans, which is too slow for pairs with a whole background."""
     ranks: ClassVar[bool] = True
     """Whether links that it makes cheaper speak for a match, so that a ranker may use it."""
 

@@ -1,11 +1,11 @@
-"""Terms that look at words: rare words say more than frequent ones."""
+"""Terms that read the texts of spans: rare words say more than frequent ones, and contradictions say no."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count
 from math import inf, log
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -167,6 +167,46 @@ class SharedWords(WordTerm):
         for row, (left, right) in enumerate(pairs.documents(self)):
             common[row, : len(left), : len(right)] = self.weight * self.counts.shared(left, right)
         return cost - _like(cost, common)
+
+
+class ReadsContradictions(Protocol):
+    """What says how probable it is that two texts contradict each other."""
+
+    def contradiction(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        """(pairs,): the probability for the left and the right text of each pair."""
+
+
+@dataclass(frozen=True)
+class Relations(Term):
+    """Makes links of spans that contradict each other dearer: by `weight` where that is certain.
+
+    After evidence, the weight is in bits. Every pair of spans is read twice, so this is for short texts. An aligner
+    gives the reader that ships with whymatch, for English texts, unless one is given here.
+    """
+
+    weight: float
+    reader: ReadsContradictions | None = field(default=None, repr=False, compare=False)
+    name, contextual, reads_pairs = "relations", False, True
+
+    def __post_init__(self) -> None:
+        non_negative(self)
+
+    def read_by(self, reader: ReadsContradictions) -> "Relations":
+        """The same term with this reader."""
+        return replace(self, reader=reader)
+
+    def changed(self, cost: Array, pairs: PaddedPairs) -> Array:
+        if self.reader is None:
+            raise ValueError("Relations takes what reads them: give Relations(weight, reader), or use an Aligner.")
+        documents = pairs.documents(self)
+        texts = [(one, other) for left, right in documents for one in left.pieces for other in right.pieces]
+        distinct = [*dict.fromkeys(texts)]
+        known = dict(zip(distinct, self.reader.contradiction(distinct).tolist(), strict=True)) if distinct else {}
+        price = np.zeros(cost.shape)
+        for row, (left, right) in enumerate(documents):
+            read = [[known[one, other] for other in right.pieces] for one in left.pieces]
+            price[row, : len(left), : len(right)] = self.weight * np.array(read).reshape(len(left), len(right))
+        return cost + _like(cost, price)
 
 
 def _like(cost: Array, values: np.ndarray) -> Array:

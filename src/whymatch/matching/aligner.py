@@ -85,6 +85,8 @@ class Aligner:
         if cost is None and background is None and (isinstance(self.encoder, Precomputed) or reads_pairs(self.encoder)):
             cost = PLAIN_COST  # there are no vectors of other texts that could be a background
         self.cost = named_cost(cost) if isinstance(cost, str) else cost or EVIDENCE
+        if self.cost.lacks_reader:
+            self.cost = self.cost.read_by(shipped_reader())
         known = 0.0 if self.cost.evidence else THRESHOLDS.get((self.encoder.name, self.cost))
         self.below = known if below is None else below
         self.judge = Judge(self.cost, self.encoder, self, background)

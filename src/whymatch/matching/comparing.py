@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from whymatch.batching import Size, size_sorted
+from whymatch.batching import Size, size_sorted, stacked
 from whymatch.cost import Cost, PaddedPairs
 from whymatch.text.encoders import Pair, Vectors
 
@@ -31,13 +31,14 @@ def compare(
         return plain
     costs: dict[int, np.ndarray] = {}
     for batch in _batches(cost, plain):
-        sizes = np.array([plain[number].shape for number in batch])
+        costs_before, sizes = stacked([plain[number] for number in batch])
         both = None
         if tails is not None:
-            both = _padded([tails[number][0] for number in batch]), _padded([tails[number][1] for number in batch])
+            left, right = zip(*(tails[number] for number in batch), strict=True)
+            both = stacked(left)[0], stacked(right)[0]
         trials = None if searched is None else searched[batch]
         known = PaddedPairs(sizes, [pairs[number] for number in batch], None, cost.before_evidence, both, trials)
-        changed = cost.changed(_padded([plain[number] for number in batch]), known)
+        changed = cost.changed(costs_before, known)
         costs |= {number: own[:n, :m] for number, own, (n, m) in zip(batch, changed, sizes.tolist(), strict=True)}
     return [costs[number] for number in range(len(pairs))]
 
@@ -54,12 +55,3 @@ def _batches(cost: Cost, matrices: Sequence[np.ndarray]) -> Iterator[list[int]]:
         groups[size if cost.contextual else None].append(number)
     for numbers in groups.values():
         yield from size_sorted(numbers, sizes, _MAX_CELLS_PER_BATCH)
-
-
-def _padded(matrices: Sequence[np.ndarray]) -> np.ndarray:
-    """(matrices, rows, columns): matrices with zeros behind their rows and columns."""
-    rows, columns = np.max([matrix.shape for matrix in matrices], axis=0)
-    padded = np.zeros((len(matrices), rows, columns))
-    for own, matrix in zip(padded, matrices, strict=True):
-        own[: len(matrix), : matrix.shape[1]] = matrix
-    return padded

@@ -109,6 +109,10 @@ class RelationReader:
         logits = self._entailment.logits(both_ways) / self.card["temperature"]
         return combined(logits[: len(pairs)], logits[len(pairs) :])
 
+    def contradiction(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        """(pairs,): the calibrated probability of `contradicts`."""
+        return self.probabilities(pairs)[:, _CONTRADICTS]
+
     def relations(self, pairs: Sequence[tuple[str, str]]) -> list[Relation]:
         """The relation of each pair."""
         probabilities = self.probabilities(pairs)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from whymatch.batching import stacked
 from whymatch.cost import Background, Cost
 from whymatch.cost.evidence import counted_spans
 from whymatch.text.document import Document
@@ -229,17 +230,9 @@ def counted_sizes(cost: Cost, tails: Sequence[Vectors]) -> np.ndarray:
     """(pairs, 2): how many spans of both texts of each pair carry evidence under a cost, at least one."""
     before = cost.before_evidence
     least = -inf if before is None else before.least
-    padded = [_padded([both[side] for both in tails]) for side in (0, 1)]
+    padded = [stacked([both[side] for both in tails])[0] for side in (0, 1)]
     counted = counted_spans(padded[0], padded[1], least)
     return np.maximum(np.stack([side.sum(axis=1) for side in counted], axis=1), 1)
-
-
-def _padded(tails: Sequence[np.ndarray]) -> np.ndarray:
-    """(texts, spans, 2): the tails (spans, 2) of texts with zeros behind them, as if those spans could not be read."""
-    padded = np.zeros((len(tails), max(map(len, tails), default=0), 2))
-    for own, rows in zip(padded, tails, strict=True):
-        own[: len(rows)] = rows
-    return padded
 
 
 def tails_against(

@@ -108,14 +108,12 @@ def link_mass(constraint: Constraint, sizes: tuple[int, ...]) -> float:
 def significant_bits(costs: np.ndarray, sizes: np.ndarray, plans: np.ndarray | None = None) -> np.ndarray:
     """(batch): the evidence of all significant links of padded problems, or of the best pair where no link is.
 
-    The costs (batch, n, m) are minus bits; `plans` are the plans of `SIGNIFICANT`, where the caller has them.
+    The costs (batch, n, m) are minus bits, with +inf as padding; `plans` are the plans of `SIGNIFICANT`, where the
+    caller has them.
     """
     if not costs.size:
         return np.zeros(len(costs))
-    inside = (np.arange(costs.shape[1])[None, :, None] < sizes[:, 0, None, None]) & (
-        np.arange(costs.shape[2])[None, None, :] < sizes[:, 1, None, None]
-    )
-    least = np.where(inside, costs, np.inf).min(axis=(1, 2))
+    least = costs.reshape(len(costs), -1).min(axis=1)
     if plans is None:
         plans = solve(costs, SIGNIFICANT, sizes=sizes, strict=False).plan
     linked = np.nonzero(plans)

@@ -15,6 +15,7 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
 from numpy.ma import MaskedArray
 
+from whymatch.batching import stacked
 from whymatch.forking import loading
 from whymatch.transport.constraints import INSTEAD, Constraint
 from whymatch.transport.solution import Status
@@ -185,14 +186,10 @@ def pad(costs: Iterable[Any]) -> tuple[Array, Array]:
     for b, cost in enumerate(matrices):
         if cost.ndim != 2:
             raise ValueError(f"pad takes matrices (n, m), got shape {tuple(cost.shape)} at position {b}.")
-    sizes = np.array([cost.shape for cost in matrices], np.int64)
-    n, m = sizes.max(axis=0).tolist()
     if of_torch:
-        return _tensors().pad(matrices, sizes, n, m)
-    padded = np.full((len(matrices), n, m), np.inf, np.result_type(*matrices))
-    for b, cost in enumerate(matrices):
-        padded[b, : cost.shape[0], : cost.shape[1]] = cost
-    return padded, sizes
+        sizes = np.array([cost.shape for cost in matrices], np.int64)
+        return _tensors().pad(matrices, sizes, *sizes.max(axis=0).tolist())
+    return stacked(matrices, np.inf)
 
 
 def _tensors() -> ModuleType:
