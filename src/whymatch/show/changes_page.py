@@ -31,7 +31,7 @@ def changes_page(comparison: Mapping[str, Any]) -> str:
     ordered = in_reading_order(comparison["changes"])
     numbers = {id(change): number for number, change in enumerate(ordered)}
     rows = [_row(change, numbers[id(change)], comparison) for change in ordered]
-    rows = [*_with_leavers(rows, ordered, comparison)]
+    rows = [*_with_leavers(rows, ordered)]
     listed = [rows_of for change in comparison["changes"] if (rows_of := _entry(change, numbers[id(change)]))]
     return template("changes.html").render(
         policy=policy(style, ""),
@@ -55,7 +55,6 @@ def _row(change: Change, number: int, comparison: Mapping[str, Any]) -> dict[str
         "quiet": change["kind"] == "same",
         "renumbered": change["renumbered"],
         "sign": sign(change),
-        "state": "contradicts" if change["matters"] else state(change),
         "title": title(change),
         "conflicts": conflict_lines(change),
         "sides": [_pieces(change, side, comparison) for side in range(2)],
@@ -84,9 +83,7 @@ def _pieces(change: Change, side: int, comparison: Mapping[str, Any]) -> dict[st
     return {"label": text[begins:start], "pieces": pieces}
 
 
-def _with_leavers(
-    rows: Sequence[dict[str, Any]], ordered: Sequence[Change], comparison: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
+def _with_leavers(rows: Sequence[dict[str, Any]], ordered: Sequence[Change]) -> Iterator[dict[str, Any]]:
     """The rows, and where a passage moved away, one that says where it went."""
     behind: dict[int, list[dict[str, Any]]] = {}
     in_place = [number for number, change in enumerate(ordered) if change["left"] and change["kind"] != "moved"]

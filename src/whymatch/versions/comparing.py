@@ -50,8 +50,8 @@ def compare(
         ValueError: if a text is not valid Unicode or has too many blocks.
     """
     versions = [_version(text, spans) for text in (old, new)]
-    reads = (lambda: _default_encoder()) if encoder is None else (lambda: encoder)
-    together, remarks = joined(versions[0].side, versions[1].side, reads, InOrder(most))
+    needed = _default_encoder if encoder is None else lambda: encoder
+    together, remarks = joined(versions[0].side, versions[1].side, needed, InOrder(most))
     changes = [_change(one, *versions) for one in together]
     if relations:
         changes, remark = with_meaning(changes, [_wordings(one, *versions) for one in together])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
+from typing import TypeAlias
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
 from whymatch.text.spans import Span, words
 from whymatch.transport.groups import InOrder, in_order
 
-Marks = tuple[tuple[Span, ...], tuple[Span, ...]]
+Marks: TypeAlias = tuple[tuple[Span, ...], tuple[Span, ...]]
 
 _CONTENT, _FUNCTION, _PUNCTUATION = 1.0, 0.5, 0.25  # what it is worth to keep a word in place
 
