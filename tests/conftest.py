@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import hypothesis
+import numpy as np
 import pytest
 
 # One thread a process, of those that tests start too: threads that lose their cores to others spin while they wait.
@@ -55,6 +56,7 @@ def pytest_configure() -> None:
             whymatch.solve(cost, constraint)
             whymatch.transport.sinkhorn(cost, constraint)
         whymatch.path(cost)
+    whymatch.in_order(np.zeros((1, 1, 1, 1)), whymatch.InOrder(1))
 
 
 @pytest.fixture(autouse=True, scope="session")

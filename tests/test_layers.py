@@ -26,6 +26,7 @@ LAYERS = [
     "learning",
     "search",
     "checking",
+    "versions",
     "study",
     "serve",
     "cli",
@@ -95,7 +96,18 @@ LIGHT = {"numpy", "numba", "llvmlite", "array_api_compat", "regex", "sentencex",
     [
         *(
             (f"cli.{verb}", set[str]())
-            for verb in ("align", "check", "train", "evaluate", "score", "data", "study", "serve", "calibrate")
+            for verb in (
+                "align",
+                "check",
+                "compare",
+                "train",
+                "evaluate",
+                "score",
+                "data",
+                "study",
+                "serve",
+                "calibrate",
+            )
         ),
         *((f"cli.{verb}", set[str]()) for verb in ("index", "search", "duplicates")),
         ("transport.exact", LIGHT),
@@ -108,6 +120,8 @@ LIGHT = {"numpy", "numba", "llvmlite", "array_api_compat", "regex", "sentencex",
         ("matching.alignment", LIGHT),
         ("matching.verification", LIGHT | {"safetensors"}),
         ("checking.check", LIGHT | {"safetensors"}),
+        ("versions.comparing", LIGHT | {"safetensors"}),
+        ("versions.files", set[str]()),
         ("search.index", LIGHT | {"safetensors", "lancedb", "pyarrow"}),
         ("show.html", LIGHT),
         ("show.terminal", LIGHT | {"rich"}),

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from whymatch.text.vectors import read_vectors
     from whymatch.transport.constraints import Balanced, Constraint, Each, Exactly, OneTo, UpTo
     from whymatch.transport.exact import path, solve
+    from whymatch.transport.groups import InOrder, in_order
+    from whymatch.versions.comparing import compare
+    from whymatch.versions.comparison import Comparison
 
 __version__ = "0.1.0"
 
@@ -34,11 +37,13 @@ _HOMES = {
     "Background": "cost",
     "Balanced": "transport.constraints",
     "Classifier": "matching.classifier",
+    "Comparison": "versions.comparison",
     "Constraint": "transport.constraints",
     "Cost": "cost",
     "Document": "text.document",
     "Each": "transport.constraints",
     "Exactly": "transport.constraints",
+    "InOrder": "transport.groups",
     "Index": "search.index",
     "Link": "matching.parts",
     "OneTo": "transport.constraints",
@@ -50,6 +55,8 @@ _HOMES = {
     "UpTo": "transport.constraints",
     "WordEncoder": "text.encoders.context",
     "check": "checking.check",
+    "compare": "versions.comparing",
+    "in_order": "transport.groups",
     "path": "transport.exact",
     "read_vectors": "text.vectors",
     "solve": "transport.exact",
@@ -62,11 +69,13 @@ __all__ = [
     "Background",
     "Balanced",
     "Classifier",
+    "Comparison",
     "Constraint",
     "Cost",
     "Document",
     "Each",
     "Exactly",
+    "InOrder",
     "Index",
     "Link",
     "OneTo",
@@ -78,7 +87,9 @@ __all__ = [
     "UpTo",
     "WordEncoder",
     "check",
+    "compare",
     "cost",
+    "in_order",
     "learning",
     "path",
     "read_vectors",

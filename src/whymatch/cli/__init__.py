@@ -7,10 +7,10 @@ from errno import ENOSPC
 
 from whymatch import __doc__ as question
 from whymatch import __version__
-from whymatch.cli import align, calibrate, check, data, evaluate, index, score, search, serve, study, train
+from whymatch.cli import align, calibrate, check, compare, data, evaluate, index, score, search, serve, study, train
 from whymatch.cli.console import complain, discard_output
 
-_VERBS = (align, check, calibrate, index, search, serve, score, data, train, evaluate, study)
+_VERBS = (align, check, compare, calibrate, index, search, serve, score, data, train, evaluate, study)
 _EXTRAS = ("lancedb", "ray", "fastapi", "uvicorn", "prometheus_client", "torch", "transformers")
 """Modules of extras, which may be missing."""
 

@@ -72,10 +72,15 @@ def add_aligner_options(parser: argparse.ArgumentParser) -> None:
 
 def check_limits(settings: argparse.Namespace) -> None:
     """Raises ValueError if --max-mb or --limit makes no sense."""
-    if not 0 < settings.max_mb <= MEGABYTE:
-        raise ValueError(f"--max-mb takes a size above 0 and up to a million, got {settings.max_mb:g}.")
+    check_size(settings)
     if settings.limit < 1:
         raise ValueError(f"--limit takes a number of spans, 1 or more, got {settings.limit}.")
+
+
+def check_size(settings: argparse.Namespace) -> None:
+    """Raises ValueError if --max-mb makes no sense."""
+    if not 0 < settings.max_mb <= MEGABYTE:
+        raise ValueError(f"--max-mb takes a size above 0 and up to a million, got {settings.max_mb:g}.")
 
 
 def run(settings: argparse.Namespace) -> int:

@@ -31,6 +31,11 @@ def discard_output() -> None:
 
 def read_text(source: str, *, max_mb: float, encoding: str) -> str:
     """The text of a file, or of standard input for `-`. Raises ValueError for more than `max_mb` megabytes."""
+    return decoded(*read_bytes(source, max_mb=max_mb), encoding)
+
+
+def read_bytes(source: str, *, max_mb: float) -> tuple[bytes, str]:
+    """The bytes of a file, or of standard input for `-`, and what to call it. Raises as `read_text`."""
     name = "standard input" if source == "-" else source
     if source != "-" and Path(source).is_dir():
         raise ValueError(f"{source} is a folder. Give a text file, - for standard input, or --text for plain texts.")
@@ -38,7 +43,7 @@ def read_text(source: str, *, max_mb: float, encoding: str) -> str:
         data = file.read(int(max_mb * MEGABYTE) + 1)
     if len(data) > max_mb * MEGABYTE:
         raise ValueError(f"{name} is larger than {max_mb:g} MB. Raise the limit with --max-mb, or cut the text.")
-    return decoded(data, name, encoding)
+    return data, name
 
 
 def standard_input() -> BinaryIO:

@@ -38,7 +38,7 @@ def related(alignments: Sequence[Alignment], reader: RelationReader, word_aligne
     }
     pairs = [*texts.values()]
     relations = reader.relations(pairs) if pairs else []
-    meanings = dict(zip(texts, zip(relations, _conflicts(pairs, word_aligner), strict=True), strict=True))
+    meanings = dict(zip(texts, zip(relations, pair_conflicts(pairs, word_aligner), strict=True), strict=True))
     return [
         _with_meanings(
             why,
@@ -63,7 +63,7 @@ def looks_english(text: str) -> bool:
     return len(pieces) < _MIN_WORDS or known >= _MIN_SHARE * len(pieces)
 
 
-def _conflicts(pairs: Sequence[tuple[str, str]], word_aligner: "Aligner") -> list[tuple[Conflict, ...]]:
+def pair_conflicts(pairs: Sequence[tuple[str, str]], word_aligner: "Aligner") -> list[tuple[Conflict, ...]]:
     """The conflicts of each pair of spans; none where a span has too many words to be compared."""
     return [
         _conflicts_inside(pair, why)

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     )
     from whymatch.transport.entropic import Temperature, sinkhorn
     from whymatch.transport.exact import margin, path, solve
+    from whymatch.transport.groups import GroupLink, InOrder, InOrderSolution, in_order
     from whymatch.transport.paper import Augmented, Decomposition, augmented, decompose, perturb
     from whymatch.transport.solution import TOLERANCE, Entropic, OptimalPath, Solution, Status
 
 HOMES = {
     "constraints": "Balanced Constraint Each Exactly OneTo UpTo constraint_from_dict parse_constraint",
     "exact": "margin path solve",
+    "groups": "GroupLink InOrder InOrderSolution in_order",
     "entropic": "Temperature sinkhorn",
     "solution": "TOLERANCE Entropic OptimalPath Solution Status",
     "batch": "pad",
@@ -44,6 +46,9 @@ __all__ = [
     "Each",
     "Entropic",
     "Exactly",
+    "GroupLink",
+    "InOrder",
+    "InOrderSolution",
     "OneTo",
     "OptimalPath",
     "Solution",
@@ -53,6 +58,7 @@ __all__ = [
     "augmented",
     "constraint_from_dict",
     "decompose",
+    "in_order",
     "margin",
     "pad",
     "parse_constraint",

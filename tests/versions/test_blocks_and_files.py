@@ -1,0 +1,132 @@
+"""Blocks of Markdown and contracts; documents of Word and HTML as text, and those that are refused."""
+
+import io
+import zipfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whymatch.text.document import Document
+from whymatch.text.spans import is_blank
+from whymatch.versions.blocks import blocks
+from whymatch.versions.files import document_text
+
+
+def pieces(text: str) -> list[str]:
+    return [text[block.span.start : block.span.end] for block in blocks(text)]
+
+
+def test_a_number_is_no_sentence_and_stays_with_its_clause() -> None:
+    clauses = "3. Rent\n3.1 The tenant pays. It is due on Monday.\n3.2. No. 5 is let.\n"
+    text = f"{clauses}(a) gas\nb) water\n§ 4 Keys are returned.\n"
+    assert pieces(text) == [
+        "3. Rent", "3.1 The tenant pays.", "It is due on Monday.", "3.2. No. 5 is let.",
+        "(a) gas", "b) water", "§ 4 Keys are returned.",
+    ]  # fmt: skip
+    assert [block.label for block in blocks(text)] == ["3", "3.1", "", "3.2", "(a)", "b", "§ 4"]
+    assert text[blocks(text)[1].body :].startswith("The tenant pays.")
+
+
+def test_an_amount_or_a_year_at_the_start_of_a_sentence_is_no_number_of_a_clause() -> None:
+    for text in (
+        "24 months is the term.",
+        "2024 was dry.",
+        "5 km from here is a lake.",
+        "A garden is there.",
+        "I agree to it.",
+    ):
+        assert [block.label for block in blocks(text)] == [""]
+
+
+def test_headings_rows_and_items_of_markdown_are_blocks() -> None:
+    table = "| item | price |\n|------|-------|\n| gas. | 5 EUR |\n"
+    text = f"Title\n=====\n\n## 2. Fees\n{table}\n* one. two.\n* three\n\n**1.2** Bold clause.\n"
+    assert pieces(text) == [
+        "Title",
+        "## 2. Fees",
+        "| item | price |",
+        "| gas. | 5 EUR |",
+        "* one.",
+        "two.",
+        "* three",
+        "**1.2** Bold clause.",
+    ]
+    assert [block.heading for block in blocks(text)][:3] == [True, True, False]
+
+
+def test_lines_that_were_wrapped_are_one_sentence() -> None:
+    first = "The tenant pays the rent of nine hundred euros at the beginning of\neach month."
+    assert pieces(f"{first} The landlord\nkeeps the roof tight.\n") == [first, "The landlord\nkeeps the roof tight."]
+
+
+@given(st.text(st.sampled_from("aB1. \n|-#*()i§\r\t\u200b"), max_size=60))
+def test_blocks_lie_in_the_text_in_order_and_none_is_blank(text: str) -> None:
+    own = blocks(text)
+    Document(text, tuple(block.span for block in own))
+    for block in own:
+        assert block.span.start <= block.body < block.span.end
+        assert not is_blank(text[block.body : block.span.end])
+    covered = {place for block in own for place in range(*block.span)}
+    assert not any(text[n].isalnum() for n in range(len(text)) if n not in covered)
+
+
+SPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+
+
+def docx(body: str, head: str = "", name: str = "word/document.xml") -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, f'{head}<w:document xmlns:w="{SPACE}"><w:body>{body}</w:body></w:document>')
+    return data.getvalue()
+
+
+def paragraph(text: str) -> str:
+    return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+def test_a_document_of_word_is_read_as_a_person_sees_it() -> None:
+    row = f"<w:tbl><w:tr><w:tc>{paragraph('gas')}</w:tc><w:tc>{paragraph('5 &lt; 6')}</w:tc></w:tr></w:tbl>"
+    deleted = "<w:p><w:del><w:r><w:t>gone</w:t></w:r></w:del><w:r><w:t>stays</w:t><w:tab/><w:t>here</w:t></w:r></w:p>"
+    text = document_text(docx(paragraph("3.1 Rent is due.") + row + deleted), "a.docx")
+    assert text == "3.1 Rent is due.\n\n| gas | 5 < 6 |\n\nstays\there"
+
+
+BOMB = (
+    '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">'
+    + "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefg", "bcdefgh", strict=True))
+    + "]>"
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (docx(paragraph("&h;"), BOMB), "entities"),
+        (docx(paragraph("&x;"), '<!DOCTYPE x [<!ENTITY x SYSTEM "file:///etc/passwd">]>'), "entities"),
+        (docx(paragraph("a" * 1_000_000)), "0.5 MB of text"),
+        (docx(" " * 11_000_000), "10 MB of XML"),
+        (docx("<w:p>" * 300 + "</w:p>" * 300), "nested"),
+        (docx("<w:p>"), "no document of Word"),
+        (docx("", name="other.xml"), "no document of Word"),
+        (b"PK\x03\x04 and nothing more", "no document of Word"),
+        (docx(paragraph("x"))[:-40], "no document of Word"),
+    ],
+    ids=["laughs", "external", "long", "bomb", "deep", "open", "another", "broken", "cut"],
+)
+def test_hostile_and_broken_documents_of_word_are_refused(data: bytes, says: str) -> None:
+    with pytest.raises(ValueError, match=says) as raised:
+        document_text(data, "contract.docx", max_mb=0.5)
+    assert "contract.docx" in str(raised.value)
+
+
+def test_html_is_known_by_its_name_or_its_first_tag_and_other_text_stays() -> None:
+    assert document_text(b"<p>Rent &amp; keys<script>no()</script>", "a.html") == "Rent & keys"
+    assert document_text(b"<!DOCTYPE html><p>Rent", "-") == "Rent"
+    assert document_text(b"<p>Rent", "a.md") == "<p>Rent"
+
+
+def test_a_row_of_a_table_in_html_is_one_block() -> None:
+    rows = "<tr><th>item</th>\n<th>price</th></tr><tr class=x><td>gas. oil.</td><td align=right>5</td></tr>"
+    text = document_text(f"<table>{rows}</table>".encode(), "a.html")
+    assert pieces(text) == ["| item | price |", "| gas. oil. | 5 |"]
