@@ -26,7 +26,7 @@ from whymatch.matching.solving import (
     solve_batch,
 )
 from whymatch.text.document import LIMIT, Document, document
-from whymatch.text.encoders import Encoder, Pair, Vectors, all_or_raise, check_vectors, encode_pairs, reads_pairs
+from whymatch.text.encoders import Encoder, Pair, Vectors, all_or_raise, check_readable, check_vectors, encode_pairs, reads_pairs
 from whymatch.text.encoders.models import MINILM
 from whymatch.text.encoders.naming import encoder_for
 from whymatch.text.encoders.precomputed import Precomputed
@@ -314,7 +314,8 @@ class Aligner:
         tails = [plan.tails for plan in plans if plan.tails is not None]
         if scale is None or len(tails) < len(plans):
             return [None] * len(plans)
-        return judgements([plan.problem.texts for plan in plans], [plan.bits for plan in plans], tails, scale)
+        texts, bits = [plan.problem.texts for plan in plans], [plan.bits for plan in plans]
+        return judgements(texts, bits, tails, scale, self.encoder)
 
     def _alignment(
         self, solved: Solved, gap_to_next: float | None, steps: tuple[Step, ...], judgement: Judgement | None
@@ -375,6 +376,8 @@ class Aligner:
             if isinstance(pair, str) or len(pair) != 2:
                 raise TypeError(f"A pair is (left, right), got {pair!r:.60}.")
             left, right = map(self.split, pair)
+            for side, text in (("left", left), ("right", right)):
+                check_readable(self.encoder, side, text)
         except (ValueError, TypeError) as error:
             return ValueError(str(error))
         return fit_problem((left, right), constraint, clip, by_default=by_default)

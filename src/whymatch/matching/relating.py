@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING
 
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.conflicts import Conflict, conflicts
-from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
 from whymatch.matching.parts import Link
 from whymatch.matching.relations import Relation, RelationReader
-from whymatch.text.spans import words
+from whymatch.text.languages import language, may_be_english
 
 if TYPE_CHECKING:
     from whymatch.matching.aligner import Aligner
 
 NOT_ENGLISH = "Relations and conflicts were not read: the texts do not look English."
-_MIN_WORDS = 12  # of two texts, fewer of which say too little about their language
-_MIN_SHARE = 0.12  # of English function words among the words of English texts
 
 
 def related(alignments: Sequence[Alignment], reader: RelationReader, word_aligner: "Aligner") -> list[Alignment]:
@@ -24,7 +21,7 @@ def related(alignments: Sequence[Alignment], reader: RelationReader, word_aligne
 
     Texts that do not look English keep their links as they are, with a remark that says so.
     """
-    read = [bool(why.links) and looks_english(f"{why.left.text}\n{why.right.text}") for why in alignments]
+    read = [bool(why.links) and looks_english(why.left.text, why.right.text) for why in alignments]
     pairs = [link.texts for why, chosen in zip(alignments, read, strict=True) if chosen for link in why.links]
     relations = iter(reader.relations(pairs) if pairs else ())
     in_conflict = iter(_conflicts(pairs, word_aligner))
@@ -34,18 +31,15 @@ def related(alignments: Sequence[Alignment], reader: RelationReader, word_aligne
     ]
 
 
-def looks_english(text: str) -> bool:
-    """Whether a text may be English: short, or with as many English function words as English has.
+def looks_english(left: str, right: str) -> bool:
+    """Whether two texts may be English: neither is known to be in another language.
 
-    >>> looks_english("Nimm fünf Milligramm davon, und zwar dreimal am Tag nach dem Essen mit etwas Wasser.")
+    >>> looks_english("Take five milligrams of it.", "Nimm fünf Milligramm davon, und zwar dreimal am Tag.")
     False
-    >>> looks_english("Take five milligrams of it, three times a day after a meal with some water.")
+    >>> looks_english("Take five milligrams of it, three times a day.", "5 mg")
     True
     """
-    pieces = [text[start:end].lower() for start, end in words(text)]
-    pieces = [piece for piece in pieces if piece.isalpha()]
-    known = sum(piece in FUNCTION_WORDS for piece in pieces)
-    return len(pieces) < _MIN_WORDS or known >= _MIN_SHARE * len(pieces)
+    return all(language(text) in ("en", None) for text in (left, right)) and may_be_english(f"{left}\n{right}")
 
 
 def _conflicts(pairs: Sequence[tuple[str, str]], word_aligner: "Aligner") -> list[tuple[Conflict, ...]]:
