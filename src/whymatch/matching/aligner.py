@@ -185,7 +185,7 @@ class Aligner:
         from whymatch.matching.defaults import word_aligner
         from whymatch.matching.relating import related
 
-        return related(alignments, self.relation_reader, word_aligner())
+        return related(alignments, self.relation_reader, word_aligner)
 
     def split(self, text: Text) -> Document:
         """A text with its spans.

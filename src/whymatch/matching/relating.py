@@ -1,6 +1,6 @@
 """Reads what the links of alignments mean: their relation by a model, the words in conflict by rules."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 NOT_ENGLISH = "Relations and conflicts were not read: the texts do not look English."
 
 
-def related(alignments: Sequence[Alignment], reader: RelationReader, word_aligner: "Aligner") -> list[Alignment]:
+def related(
+    alignments: Sequence[Alignment], reader: RelationReader, word_aligner: "Callable[[], Aligner]"
+) -> list[Alignment]:
     """The alignments with the relation and the conflicts of every link, all of them read in one batch.
 
     Texts that do not look English keep their links as they are, with a remark that says so.
@@ -24,7 +26,7 @@ def related(alignments: Sequence[Alignment], reader: RelationReader, word_aligne
     read = [bool(why.links) and looks_english(why.left.text, why.right.text) for why in alignments]
     pairs = [link.texts for why, chosen in zip(alignments, read, strict=True) if chosen for link in why.links]
     relations = iter(reader.relations(pairs) if pairs else ())
-    in_conflict = iter(_conflicts(pairs, word_aligner))
+    in_conflict = iter(_conflicts(pairs, word_aligner()) if pairs else ())
     return [
         _with_meaning(why, [(next(relations), next(in_conflict)) for _ in why.links]) if chosen else _unread(why)
         for why, chosen in zip(alignments, read, strict=True)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file
 
+from whymatch import __version__
 from whymatch.cost import Background, Cost
 from whymatch.cost.background import MAX_SPANS, SplitsAndEncodes
 from whymatch.cost.evidence import measure_key
@@ -73,15 +74,19 @@ def shipped_background(aligner: SplitsAndEncodes) -> Background:
     """
     if aligner.encoder.name == MINILM and aligner.splitter is sentences:
         return _of_minilm()
-    documents = _sampled(aligner.splitter)
-    probe = aligner.encoder.encode([documents[0].text], [documents[0].spans])[0]
-    key = hashlib.sha256(json.dumps([aligner.encoder.name, [text.spans for text in documents]]).encode())
+    by_default = aligner.splitter is sentences  # then the version says how texts are split, and nothing has to be
+    documents = _sampled(aligner.splitter) if not by_default else ()
+    first = documents[0] if documents else document(shipped_texts()[0], sentences)
+    probe = aligner.encoder.encode([first.text], [first.spans])[0]
+    facts = [__version__, *shipped_texts()] if by_default else [text.spans for text in documents]
+    key = hashlib.sha256(json.dumps([aligner.encoder.name, facts]).encode())
     key.update(np.round(np.asarray(probe, np.float64), 3).tobytes())
     file = cache_folder() / f"background-{key.hexdigest()[:32]}.safetensors"
     try:
         return Background.read(file)
     except ValueError:
         pass
+    documents = documents or _sampled(aligner.splitter)
     encoded = aligner.encoder.encode([text.text for text in documents], [text.spans for text in documents])
     vectors = np.concatenate(encoded).astype(np.float16).astype(np.float32)
     background = Background(NAME, aligner.encoder.name, documents, vectors, general=True)

@@ -50,7 +50,7 @@ _MIN_WORDS = 12  # of a text, fewer of which say too little about a language tha
 _LETTER_WEIGHT = 0.5  # of a letter of a language, where a function word weighs 1
 _MIN_SHARE = 0.10  # of the words of a text, that are function words of its language
 _MIN_SCORE = 0.9  # of a language other than English
-_MIN_SIGNS = 3  # of such a language: a different word counts 2, and one of a single letter, or a letter, counts 1
+_MIN_SIGNS = 3  # of such a language: a different word or a letter of its own counts 2, other letters 1
 _LEAD = 1.3  # over the next best language
 _KANA_SHARE = 0.1  # of the characters of Japanese, more of which are kana
 _OWN_LETTERS_SHARE = 0.02
@@ -147,7 +147,7 @@ def _latin_language(sample: str, words: list[str]) -> str | None:
         for letter, codes in profiles.letters.items():
             for code in codes if (count := sample.count(letter)) else ():
                 scores[code] += _LETTER_WEIGHT * count / len(codes)
-                signs[code] += 1
+                signs[code] += 2 if len(codes) == 1 else 1
     if not scores:
         return None
     (best, score), (_, next_best) = [*scores.most_common(2), ("", 0.0)][:2]

