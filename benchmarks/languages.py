@@ -38,7 +38,7 @@ from whymatch.text.languages import language, language_name
 from whymatch.text.spans import sentences
 
 PUD = {"en": "English", "de": "German", "fr": "French", "zh": "Chinese"}
-PAIRS = 1000  # random pairs of texts
+PAIRS = 300  # random pairs of texts of each language
 WORD_GRID = [round(0.04 * step, 2) for step in range(5, 25)]
 
 

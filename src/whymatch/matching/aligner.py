@@ -53,7 +53,7 @@ class Aligner:
 
     Args:
         spans: sentence, word, paragraph, line, text, punkt, or a function of a text that gives its spans.
-        encode: a model's name or folder, a file of word vectors, or an encoder.
+        encode: a model's name or folder, "multilingual", a file of word vectors, or an encoder.
         cost: evidence, cosine, calibrated, dot, euclidean or another key of `whymatch.cost.COSTS`, or a `Cost`.
         below: the cost under which spans match where a constraint does not say; 0 for evidence, which is in minus bits.
         background: what evidence is measured against: a `Background`, or an index, which has one of its documents.
@@ -376,8 +376,9 @@ class Aligner:
             if isinstance(pair, str) or len(pair) != 2:
                 raise TypeError(f"A pair is (left, right), got {pair!r:.60}.")
             left, right = map(self.split, pair)
-            for side, text in (("left", left), ("right", right)):
-                check_readable(self.encoder, side, text)
+            if left.text != right.text:  # equal texts match, whoever reads them
+                check_readable(self.encoder, "left", left)
+                check_readable(self.encoder, "right", right)
         except (ValueError, TypeError) as error:
             return ValueError(str(error))
         return fit_problem((left, right), constraint, clip, by_default=by_default)
