@@ -2,6 +2,7 @@
 
 import gzip
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,7 @@ def test_spans_cover_what_shows_in_every_script(parts: list[tuple[str, str]], jo
     text = "".join(part + joint for (_, part), joint in zip(parts, [*joints, *[""] * 6], strict=False))
     for split in (sentences, words):
         found = split(text)
-        assert all(a.start < a.end <= b.start for a, b in zip(found, found[1:], strict=False))
+        assert all(a.start < a.end <= b.start for a, b in pairwise(found))
         assert "".join(filter(spans.is_visible, "".join(text[a:b] for a, b in found))) == "".join(
             filter(spans.is_visible, text)
         )

@@ -26,7 +26,16 @@ from whymatch.matching.solving import (
     solve_batch,
 )
 from whymatch.text.document import LIMIT, Document, document
-from whymatch.text.encoders import Encoder, Pair, Vectors, all_or_raise, check_readable, check_vectors, encode_pairs, reads_pairs
+from whymatch.text.encoders import (
+    Encoder,
+    Pair,
+    Vectors,
+    all_or_raise,
+    check_readable,
+    check_vectors,
+    encode_pairs,
+    reads_pairs,
+)
 from whymatch.text.encoders.models import MINILM
 from whymatch.text.encoders.naming import encoder_for
 from whymatch.text.encoders.precomputed import Precomputed

@@ -120,11 +120,11 @@ class Judge:
         }
         tails = dict(zip(by_text, self.tails_of(scale, [*by_text], [*by_text.values()]), strict=True))
         both = [(tails[left], tails[right]) for left, right in pairs]
-        return self._lowered(pairs, both) if scale.background.general else both
+        return self.lowered(scale.background, pairs, both)
 
-    def _lowered(self, pairs: Sequence[Pair], tails: Sequence[Vectors]) -> list[Vectors]:
+    def lowered(self, background: Background, pairs: Sequence[Pair], tails: Sequence[Vectors]) -> list[Vectors]:
         """Tails of pairs of texts without the bits that unrelated texts have against a general background."""
-        if not hasattr(self.encoder, "general_bits"):
+        if not background.general or not hasattr(self.encoder, "general_bits"):
             return [*tails]
         bits = [self.encoder.general_bits(left.text, right.text) for left, right in pairs]
         return [
@@ -148,9 +148,7 @@ class Judge:
         measured = tails_against(background, self.cost, [*documents.values()], [*vectors.values()])
         tails = dict(zip(used, measured, strict=True))
         pairs = [(documents[left], documents[right]) for left, right in numbers]
-        pair_tails = [(tails[left], tails[right]) for left, right in numbers]
-        if background.general:
-            pair_tails = self._lowered(pairs, pair_tails)
+        pair_tails = self.lowered(background, pairs, [(tails[left], tails[right]) for left, right in numbers])
         sizes = [Size(1, len(documents[left]), len(documents[right])) for left, right in numbers]
         bits = np.zeros(len(numbers))
         for batch in size_sorted([*range(len(numbers))], sizes, _MAX_PAIRS_PER_BATCH):

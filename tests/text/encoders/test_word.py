@@ -103,7 +103,9 @@ def several_languages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("text", ["die katze sitzt auf der matte.", "猫坐在垫子上。die katze", "القط على سجادة", "แมวนั่ง บนเสื่อ"])
+@pytest.mark.parametrize(
+    "text", ["die katze sitzt auf der matte.", "猫坐在垫子上。die katze", "القط على سجادة", "แมวนั่ง บนเสื่อ"]
+)
 def test_words_of_several_languages_are_read_by_a_model_in_a_folder(several_languages: Path, text: str) -> None:
     encoder = encoder_for("word", str(several_languages))
     assert isinstance(encoder, WordEncoder)

