@@ -191,13 +191,16 @@ def judgements(
             numbers,
         )
         for (left, right), own_bits, numbers, p_value, probability in judged
-        for foreign in [tuple(_foreign(encoder, left, right))]
+        for foreign in [tuple(_foreign(encoder, (left, right), numbers))]
     ]
 
 
-def _foreign(encoder: Encoder, left: Document, right: Document) -> Iterator[str]:
-    """What a reader has to know of texts in languages that the encoder does not read."""
-    names = [unread_language(encoder, text.text) for text in (left, right)]
+def _foreign(encoder: Encoder, pair: Pair, tails: tuple[_PlainTails, _PlainTails]) -> Iterator[str]:
+    """What a reader has to know of texts with evidence in languages that the encoder does not read."""
+    names = [
+        unread_language(encoder, text.text) if any(slope for _, slope in numbers) else None
+        for text, numbers in zip(pair, tails, strict=True)
+    ]
     for side, name in zip(("left", "right"), names, strict=True):
         if name is not None:
             yield f"The {side} text looks {name}, a language that {encoder.name} does not read."

@@ -1,7 +1,7 @@
 """The language of a text, offline: by its script, and for the Latin script by its function words and its letters."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -124,7 +124,7 @@ def _other_scripts(sample: str) -> Counter[str]:
 def _latin_language(sample: str, words: list[str]) -> str | None:
     """The language of a text in the Latin script, whose words are given in lower case."""
     profiles = _profiles()
-    scores, known, signs = Counter[str](), Counter[str](), Counter[str]()
+    scores, known, signs = defaultdict[str, float](float), Counter[str](), Counter[str]()
     for word, count in Counter(words).items():
         codes = profiles.words.get(word, ())
         for code in codes:
@@ -138,7 +138,7 @@ def _latin_language(sample: str, words: list[str]) -> str | None:
                 signs[code] += 2 if len(codes) == 1 else 1
     if not scores:
         return None
-    (best, score), (_, next_best) = [*scores.most_common(2), ("", 0.0)][:2]
+    (best, score), (_, next_best) = [*sorted(scores.items(), key=lambda item: -item[1]), ("", 0.0)][:2]
     if best == "en":
         return best if score > next_best and known[best] >= _MIN_SHARE * len(words) else None
     clear = score >= max(_MIN_SCORE, _LEAD * next_best, _MIN_SHARE * len(words))
