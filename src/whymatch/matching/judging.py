@@ -155,7 +155,7 @@ class Judge:
             interruption_point()
             chosen = [numbers[number] for number in batch]
             rows = [(vectors[left], vectors[right]) for left, right in chosen]
-            texts, both = ([values[number] for number in batch] for values in (pairs, pair_tails))
+            texts, both = [pairs[number] for number in batch], [pair_tails[number] for number in batch]
             bits[batch] = significant_bits(*pad(compare(self.cost, texts, rows, both)))
         lowered = background.general and hasattr(self.encoder, "general_bits")
         return Chance.fit(bits, counted_sizes(self.cost, pair_tails), -inf if lowered else 0.0)
