@@ -175,7 +175,9 @@ def test_a_page_is_written_where_there_is_another_model_only(
 
 
 def test_a_figure_of_characters_without_a_font_is_drawn_in_silence(align: Align, tmp_path: Path) -> None:
-    ran = align("--text", "日本語です。", "日本語だ。", "--figure", tmp_path / "figure.png")
+    ran = align(
+        "--text", "It is cold. 日本語です。", "It is cold today. 日本語だ。", "--figure", tmp_path / "figure.png"
+    )
     assert (ran.status, ran.err) == (0, "")
 
 

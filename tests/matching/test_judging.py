@@ -15,6 +15,7 @@ import whymatch as wm
 from tests.cost.drawing import Drawn
 from whymatch.cost import Background, Cosine, Cost, Evidence, Neighbours
 from whymatch.files import cache_folder
+from whymatch.matching.alignment import Alignment
 from whymatch.matching.judging import MIN_BATCH_SPANS, MIN_BATCH_TEXTS
 from whymatch.matching.shipped import (
     FOLDER,
@@ -25,6 +26,7 @@ from whymatch.matching.shipped import (
     shipped_texts,
 )
 from whymatch.matching.significance import Calibration, Chance
+from whymatch.show.words import UNREAD
 from whymatch.text.document import Document
 from whymatch.text.encoders import Encoder
 from whymatch.text.spans import Span
@@ -343,13 +345,28 @@ FOREIGN = {
 @pytest.mark.parametrize("language", FOREIGN)
 def test_what_the_encoder_cannot_read_is_no_match_unless_it_is_equal(english: wm.Aligner, language: str) -> None:
     left, right = FOREIGN[language]
-    why = english.align(left, right)
-    assert not why.links
-    assert len(why.notes) == 2
-    assert all("cannot be read by sentence-transformers/all-MiniLM-L6-v2" in note for note in why.notes)
-    assert why.probability is not None
-    assert why.probability < 0.1
-    assert english.align(left, left).probability == 1
+    for pair, side in (((left, right), "left"), (("It is hot.", right), "right")):
+        with pytest.raises(ValueError, match=rf"cannot read the {side} text, which looks {language}.*multilingual"):
+            english.align(*pair)
+    same = english.align(left, left)
+    assert same.probability == 1
+    assert not same.links
+    assert len(same.notes) == 2
+    assert all("cannot be read by sentence-transformers/all-MiniLM-L6-v2" in note for note in same.notes)
+
+
+def test_a_language_that_the_encoder_does_not_read_is_named_and_gets_no_verdict(english: wm.Aligner) -> None:
+    german = "Der Strompreis hat sich verdoppelt. Ich mag den Film nicht.", "Er hat Hunger und will nach Hause."
+    why = english.align(*german)
+    assert why.probability is None
+    assert why.verdict == UNREAD
+    assert sum("looks German" in note for note in why.notes) == 2
+    assert "whymatch[multilingual]" in why.notes[-1]
+    assert Alignment.from_dict(json.loads(json.dumps(why.to_dict()))) == why
+    assert "likely to match" not in str(why)
+    assert "likely to match" not in why.to_html(zoom=False)
+    assert english.align(german[0], german[0]).probability == 1
+    assert english.align("The price of power has doubled.", "It is cold today.").notes == ()
 
 
 @pytest.mark.parametrize("language", FOREIGN)

@@ -71,8 +71,7 @@ def read_findings(
     texts = [[source.document.pieces[j] for j in linked.spans] for _, source, linked in pairs]
     together = ["\n".join(source.document.pieces[j] for j in sorted(linked.spans)) for _, source, linked in pairs]
     english = [
-        reader is not None and looks_english(f"{claim}\n{text}")
-        for (claim, _, _), text in zip(pairs, together, strict=True)
+        reader is not None and looks_english(claim, text) for (claim, _, _), text in zip(pairs, together, strict=True)
     ]
     single = [(claim, text) for (claim, _, _), own in zip(pairs, texts, strict=True) for text in own]
     words = iter(_aligned_words(single))

@@ -57,7 +57,7 @@ def add_to(verbs: Any) -> None:
 def add_aligner_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options from which `build_aligner` makes an aligner, and those of reading texts."""
     parser.add_argument("--spans", default="sentence", help="sentence (default), word, paragraph, line, text or punkt")
-    models = "a model's folder or name, or word vectors (default: MiniLM)"
+    models = "a model's folder or name, word vectors, or multilingual (default: MiniLM)"
     parser.add_argument("--encoder", metavar="MODEL", help=models)
     parser.add_argument("--layer", type=int, help="with --spans word: the layer of the model (default: the middle)")
     costs = "evidence (default), cosine, calibrated (for words of texts that are known to match), dot, euclidean"

@@ -26,7 +26,16 @@ from whymatch.matching.solving import (
     solve_batch,
 )
 from whymatch.text.document import LIMIT, Document, document
-from whymatch.text.encoders import Encoder, Pair, Vectors, all_or_raise, check_vectors, encode_pairs, reads_pairs
+from whymatch.text.encoders import (
+    Encoder,
+    Pair,
+    Vectors,
+    all_or_raise,
+    check_readable,
+    check_vectors,
+    encode_pairs,
+    reads_pairs,
+)
 from whymatch.text.encoders.models import MINILM
 from whymatch.text.encoders.naming import encoder_for
 from whymatch.text.encoders.precomputed import Precomputed
@@ -53,7 +62,7 @@ class Aligner:
 
     Args:
         spans: sentence, word, paragraph, line, text, punkt, or a function of a text that gives its spans.
-        encode: a model's name or folder, a file of word vectors, or an encoder.
+        encode: a model's name or folder, "multilingual", a file of word vectors, or an encoder.
         cost: evidence, cosine, calibrated, dot, euclidean or another key of `whymatch.cost.COSTS`, or a `Cost`.
         below: the cost under which spans match where a constraint does not say; 0 for evidence, which is in minus bits.
         background: what evidence is measured against: texts like those that are compared, 200 or more, as a list, a
@@ -188,7 +197,7 @@ class Aligner:
         from whymatch.matching.defaults import word_aligner
         from whymatch.matching.relating import related
 
-        return related(alignments, self.relation_reader, word_aligner())
+        return related(alignments, self.relation_reader, word_aligner)
 
     def split(self, text: Text) -> Document:
         """A text with its spans.
@@ -328,7 +337,8 @@ class Aligner:
         tails = [plan.tails for plan in plans if plan.tails is not None]
         if scale is None or len(tails) < len(plans):
             return [None] * len(plans)
-        return judgements([plan.problem.texts for plan in plans], [plan.bits for plan in plans], tails, scale)
+        texts, bits = [plan.problem.texts for plan in plans], [plan.bits for plan in plans]
+        return judgements(texts, bits, tails, scale, self.encoder)
 
     def _alignment(
         self, solved: Solved, gap_to_next: float | None, steps: tuple[Step, ...], judgement: Judgement | None
@@ -389,6 +399,9 @@ class Aligner:
             if isinstance(pair, str) or len(pair) != 2:
                 raise TypeError(f"A pair is (left, right), got {pair!r:.60}.")
             left, right = map(self.split, pair)
+            if left.text != right.text:  # equal texts match, whoever reads them
+                check_readable(self.encoder, "left", left)
+                check_readable(self.encoder, "right", right)
         except (ValueError, TypeError) as error:
             return ValueError(str(error))
         return fit_problem((left, right), constraint, clip, by_default=by_default)

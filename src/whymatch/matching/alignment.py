@@ -61,7 +61,7 @@ class Alignment:
 
     @property
     def probability(self) -> float | None:
-        """The calibrated chance that the texts match; None where costs are no evidence."""
+        """The calibrated chance that the texts match; None where costs are no evidence or a language is not read."""
         return None if self.judgement is None else self.judgement.probability
 
     @property
@@ -77,11 +77,13 @@ class Alignment:
     @property
     def verdict(self) -> str:
         """The answer in one sentence: do the texts match?"""
-        from whymatch.show.words import verdict
+        from whymatch.show.words import UNREAD, verdict
 
         reasons = [link for link in self.links if link.bits is None or link.bits > 0]
         same = self.left.text == self.right.text
         contradicted = sum(link.contradicts for link in reasons)
+        if self.judgement is not None and self.judgement.probability is None:
+            return UNREAD
         covered, strict = self._covered_by(reasons), self.zero < self.neutral
         return verdict(self.probability, len(reasons), covered, contradicted, same=same, strict=strict)
 

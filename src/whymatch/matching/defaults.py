@@ -3,13 +3,13 @@
 from functools import cache
 
 from whymatch.matching.aligner import EVIDENCE, WORD_COST, Aligner
-from whymatch.text.encoders.models import MINILM
+from whymatch.text.encoders.models import MINILM, MULTILINGUAL
 
 
 @cache
-def default_aligner(spans: str, cost: str = "evidence") -> Aligner:
-    """`Aligner(spans, cost=cost)`, made once."""
-    return Aligner(spans, cost=cost)
+def default_aligner(spans: str, cost: str = "evidence", encode: str | None = None) -> Aligner:
+    """`Aligner(spans, encode, cost)`, made once."""
+    return Aligner(spans, encode, cost)
 
 
 def word_aligner() -> Aligner:
@@ -20,8 +20,9 @@ def word_aligner() -> Aligner:
 def default_maker(encoder: str, cost: str) -> Aligner | None:
     """The default aligner with an encoder and a cost of these names, if there is one."""
     words = f"{MINILM}, layer 3"
-    defaults = {
+    defaults: dict[tuple[str, str], tuple[str, ...]] = {
         (MINILM, EVIDENCE.name): ("sentence", "evidence"),
+        (MULTILINGUAL, EVIDENCE.name): ("sentence", "evidence", "multilingual"),
         (words, EVIDENCE.name): ("word", "evidence"),
         (words, WORD_COST.name): ("word", "calibrated"),
     }

@@ -8,6 +8,7 @@ import torch
 from whymatch.text.encoders import Encoder
 from whymatch.text.encoders.context import WordEncoder
 from whymatch.text.encoders.models import name_on_hub
+from whymatch.text.encoders.multilingual import MultilingualEncoder
 from whymatch.text.encoders.recurrent import RecurrentEncoder
 from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.text.encoders.trainable import Projected
@@ -19,11 +20,13 @@ def describe_encoder(encoder: Any) -> dict[str, Any]:
     """What it takes to build an encoder again."""
     if isinstance(encoder, Projected):
         base = describe_encoder(encoder.encoder)
-        if base["kind"] not in ("sentence", "word"):
+        if base["kind"] not in ("sentence", "word", "multilingual"):
             base = {"kind": "given", "name": encoder.encoder.name}
         return {"kind": "projected", "size": encoder.size, "learned": encoder.learned, "base": base}
     if isinstance(encoder, SentenceEncoder):
         return {"kind": "sentence", "model": encoder.name, "inside": encoder.local}
+    if isinstance(encoder, MultilingualEncoder):
+        return {"kind": "multilingual"}
     if isinstance(encoder, WordEncoder):
         return {"kind": "word", "model": encoder.model, "inside": encoder.local, "layer": encoder.layer}
     if isinstance(encoder, FineTuned):
@@ -50,6 +53,8 @@ def build_encoder(folder: Path, values: dict[str, Any], vectors: WordVectors | N
         return Projected(base, values["size"], learned=values["learned"])
     if given is not None:
         return given
+    if kind == "multilingual":
+        return MultilingualEncoder()
     if kind in ("sentence", "word"):
         model = folder if values["inside"] else name_on_hub(values["model"])
         if kind == "word":

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import inf
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -25,7 +26,7 @@ from whymatch.matching.significance import (
 )
 from whymatch.matching.solving import significant_bits
 from whymatch.text.document import Document
-from whymatch.text.encoders import Encoder, Pair, Vectors, readable
+from whymatch.text.encoders import Encoder, Pair, Vectors, other_languages, readable, unread_language
 from whymatch.transport.batch import pad
 
 MIN_BATCH_TEXTS = 200
@@ -130,13 +131,24 @@ class Judge:
     def tails(self, scale: Scale, pairs: Sequence[Pair], vectors: Sequence[Vectors]) -> list[Vectors]:
         """The two numbers (spans, 2) per span from which evidence follows, for both texts of each pair.
 
-        A text in several pairs is measured once.
+        A text in several pairs is measured once. Against a general background, an encoder may say how many bits
+        unrelated texts in their scripts have: so many are taken off.
         """
         by_text = {
             text: rows for pair, both in zip(pairs, vectors, strict=True) for text, rows in zip(pair, both, strict=True)
         }
         tails = dict(zip(by_text, self.tails_of(scale, [*by_text], [*by_text.values()]), strict=True))
-        return [(tails[left], tails[right]) for left, right in pairs]
+        both = [(tails[left], tails[right]) for left, right in pairs]
+        return self.lowered(scale.background, pairs, both)
+
+    def lowered(self, background: Background, pairs: Sequence[Pair], tails: Sequence[Vectors]) -> list[Vectors]:
+        """Tails of pairs of texts without the bits that unrelated texts have against a general background."""
+        if not background.general or not hasattr(self.encoder, "general_bits"):
+            return [*tails]
+        bits = [self.encoder.general_bits(left.text, right.text) for left, right in pairs]
+        return [
+            (_less(left, own_bits), _less(right, own_bits)) for (left, right), own_bits in zip(tails, bits, strict=True)
+        ]
 
     def tails_of(self, scale: Scale, documents: Sequence[Document], vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The same (spans, 2) for single texts; spans that the encoder cannot read have zeros."""
@@ -154,16 +166,23 @@ class Judge:
         vectors = {number: background.vectors[ends[number] : ends[number + 1]] for number in used}
         measured = tails_against(background, self.cost, [*documents.values()], [*vectors.values()])
         tails = dict(zip(used, measured, strict=True))
+        pairs = [(documents[left], documents[right]) for left, right in numbers]
+        pair_tails = self.lowered(background, pairs, [(tails[left], tails[right]) for left, right in numbers])
         sizes = [Size(1, len(documents[left]), len(documents[right])) for left, right in numbers]
         bits = np.zeros(len(numbers))
         for batch in size_sorted([*range(len(numbers))], sizes, _MAX_PAIRS_PER_BATCH):
             interruption_point()
             chosen = [numbers[number] for number in batch]
-            texts = [(documents[left], documents[right]) for left, right in chosen]
-            rows, both = ([(values[left], values[right]) for left, right in chosen] for values in (vectors, tails))
+            rows = [(vectors[left], vectors[right]) for left, right in chosen]
+            texts, both = [pairs[number] for number in batch], [pair_tails[number] for number in batch]
             bits[batch] = significant_bits(*pad(compare(self.cost, texts, rows, both)))
-        counted = counted_sizes(self.cost, [(tails[left], tails[right]) for left, right in numbers])
-        return Chance.fit(bits, counted)
+        lowered = background.general and hasattr(self.encoder, "general_bits")
+        return Chance.fit(bits, counted_sizes(self.cost, pair_tails), -inf if lowered else 0.0)
+
+
+def _less(tails: np.ndarray, bits: float) -> np.ndarray:
+    """Tails (spans, 2) that give so many bits less; those of spans that cannot be read stay 0."""
+    return np.where(tails[:, 1:] > 0, tails - [bits, 0.0], tails)
 
 
 def calibrated(
@@ -190,8 +209,14 @@ def check_labels(matches: Sequence[bool], pairs: int) -> None:
         )
 
 
-def judgements(pairs: Sequence[Pair], bits: Sequence[float], tails: Sequence[Vectors], scale: Scale) -> list[Judgement]:
-    """What the evidence of each pair of texts means; texts that are equal match, whatever their evidence."""
+def judgements(
+    pairs: Sequence[Pair], bits: Sequence[float], tails: Sequence[Vectors], scale: Scale, encoder: Encoder
+) -> list[Judgement]:
+    """What the evidence of each pair of texts means; texts that are equal match, whatever their evidence.
+
+    Texts in a language that the encoder does not read have no probability against a general background: there all
+    texts of that language are alike to it.
+    """
     if not pairs:
         return []
     surprise, probabilities = scale.judge(bits, tails)
@@ -202,15 +227,29 @@ def judgements(pairs: Sequence[Pair], bits: Sequence[float], tails: Sequence[Vec
         Judgement(
             own_bits,
             p_value,
-            1.0 if left.text == right.text else probability,
+            1.0 if left.text == right.text else None if foreign and scale.background.general else probability,
             background,
             calibration.fitted_on,
-            (*scale.remarks, *_notes((left, right), numbers, scale.background.encoder)),
+            (*scale.remarks, *_notes((left, right), numbers, scale.background.encoder), *foreign),
             calibration.general,
             numbers,
         )
         for (left, right), own_bits, numbers, p_value, probability in judged
+        for foreign in [tuple(_foreign(encoder, (left, right), numbers))]
     ]
+
+
+def _foreign(encoder: Encoder, pair: Pair, tails: tuple[_PlainTails, _PlainTails]) -> Iterator[str]:
+    """What a reader has to know of texts with evidence in languages that the encoder does not read."""
+    names = [
+        unread_language(encoder, text.text) if any(slope for _, slope in numbers) else None
+        for text, numbers in zip(pair, tails, strict=True)
+    ]
+    for side, name in zip(("left", "right"), names, strict=True):
+        if name is not None:
+            yield f"The {side} text looks {name}, a language that {encoder.name} does not read."
+    if any(names):
+        yield other_languages(encoder)
 
 
 def _plain(tails: np.ndarray) -> _PlainTails:

@@ -67,7 +67,7 @@ class Judgement:
     Args:
         bits: what all significant links are worth together, or the best pair where no link is significant.
         p_value: the share of random pairs of texts of such sizes with as much evidence.
-        probability: the calibrated chance that the texts match.
+        probability: the calibrated chance that the texts match; None where the encoder does not read their language.
         background: what the evidence was measured against.
         calibrated_on: the labelled pairs that made a probability of the p-value.
         general: whether the background is of texts of any kind, or has few texts, so that it is a rough one.
@@ -78,7 +78,7 @@ class Judgement:
 
     bits: float
     p_value: float
-    probability: float
+    probability: float | None
     background: str
     calibrated_on: str
     notes: tuple[str, ...] = ()
@@ -89,7 +89,8 @@ class Judgement:
     def from_dict(cls, values: Mapping[str, Any]) -> "Judgement":
         """What `asdict` gave."""
         left, right = (tuple((float(a), float(b)) for a, b in side) for side in values["tails"])
-        bits, p_value, probability = (float(values[name]) for name in ("bits", "p_value", "probability"))
+        bits, p_value = (float(values[name]) for name in ("bits", "p_value"))
+        probability = None if values["probability"] is None else float(values["probability"])
         background, calibrated_on = (str(values[name]) for name in ("background", "calibrated_on"))
         return cls(
             bits,

@@ -1,16 +1,15 @@
 """Reads what the links of alignments mean: their relation by a model, the words in conflict by rules."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.conflicts import Conflict, conflicts
-from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
 from whymatch.matching.parts import Link
 from whymatch.matching.relations import Relation, RelationReader
-from whymatch.text.spans import words
+from whymatch.text.languages import language, may_be_english
 
 if TYPE_CHECKING:
     from whymatch.matching.aligner import Aligner
@@ -19,16 +18,16 @@ NOT_ENGLISH = "Relations and conflicts were not read: the texts do not look Engl
 TOO_LONG = "Relations and conflicts were not read of links whose spans have more than 2,000 characters."
 MAX_CHARACTERS = 2000  # of a span whose relation is read
 MAX_WORDS = 300  # of a span whose words are compared for conflicts
-_MIN_WORDS = 12  # of two texts, fewer of which say too little about their language
-_MIN_SHARE = 0.12  # of English function words among the words of English texts
 
 
-def related(alignments: Sequence[Alignment], reader: RelationReader, word_aligner: "Aligner") -> list[Alignment]:
+def related(
+    alignments: Sequence[Alignment], reader: RelationReader, word_aligner: "Callable[[], Aligner]"
+) -> list[Alignment]:
     """The alignments with the relation and the conflicts of every link, all of them read in one batch.
 
     Texts that do not look English, and links of long spans, stay as they are, with a remark that says so.
     """
-    english = [looks_english(f"{why.left.text}\n{why.right.text}") for why in alignments]
+    english = [bool(why.links) and looks_english(why.left.text, why.right.text) for why in alignments]
     texts = {
         (number, place): link.texts
         for number, why in enumerate(alignments)
@@ -38,7 +37,8 @@ def related(alignments: Sequence[Alignment], reader: RelationReader, word_aligne
     }
     pairs = [*texts.values()]
     relations = reader.relations(pairs) if pairs else []
-    meanings = dict(zip(texts, zip(relations, pair_conflicts(pairs, word_aligner), strict=True), strict=True))
+    in_conflict = pair_conflicts(pairs, word_aligner()) if pairs else []
+    meanings = dict(zip(texts, zip(relations, in_conflict, strict=True), strict=True))
     return [
         _with_meanings(
             why,
@@ -49,18 +49,15 @@ def related(alignments: Sequence[Alignment], reader: RelationReader, word_aligne
     ]
 
 
-def looks_english(text: str) -> bool:
-    """Whether a text may be English: short, or with as many English function words as English has.
+def looks_english(left: str, right: str) -> bool:
+    """Whether two texts may be English: neither is known to be in another language.
 
-    >>> looks_english("Nimm fünf Milligramm davon, und zwar dreimal am Tag nach dem Essen mit etwas Wasser.")
+    >>> looks_english("Take five milligrams of it.", "Nimm fünf Milligramm davon, und zwar dreimal am Tag.")
     False
-    >>> looks_english("Take five milligrams of it, three times a day after a meal with some water.")
+    >>> looks_english("Take five milligrams of it, three times a day.", "5 mg")
     True
     """
-    pieces = [text[start:end].lower() for start, end in words(text)]
-    pieces = [piece for piece in pieces if piece.isalpha()]
-    known = sum(piece in FUNCTION_WORDS for piece in pieces)
-    return len(pieces) < _MIN_WORDS or known >= _MIN_SHARE * len(pieces)
+    return all(language(text) in ("en", None) for text in (left, right)) and may_be_english(f"{left}\n{right}")
 
 
 def pair_conflicts(pairs: Sequence[tuple[str, str]], word_aligner: "Aligner") -> list[tuple[Conflict, ...]]:

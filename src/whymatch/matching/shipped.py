@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file
 
+from whymatch import __version__
 from whymatch.cost import Background, Cost
 from whymatch.cost.background import SplitsAndEncodes, in_stored_precision, sample
 from whymatch.cost.evidence import measure_key
 from whymatch.files import cache_folder, read_json, write_whole
 from whymatch.matching.significance import Calibration, Chance
 from whymatch.show.words import SHIPPED_BACKGROUND
-from whymatch.text.document import document
+from whymatch.text.document import Document, document
 from whymatch.text.encoders.models import MINILM
-from whymatch.text.spans import sentences
+from whymatch.text.spans import Splitter, sentences
 
 FOLDER = Path(__file__).parent / "general"
 NAME = SHIPPED_BACKGROUND
@@ -72,15 +73,19 @@ def shipped_background(aligner: SplitsAndEncodes) -> Background:
     """
     if aligner.encoder.name == MINILM and aligner.splitter is sentences:
         return _of_minilm()
-    documents = tuple(sample([document(text, aligner.splitter) for text in shipped_texts()]))
-    probe = aligner.encoder.encode([documents[0].text], [documents[0].spans])[0]
-    key = hashlib.sha256(json.dumps([aligner.encoder.name, [text.spans for text in documents]]).encode())
+    by_default = aligner.splitter is sentences  # then the version says how texts are split, and nothing has to be
+    documents = () if by_default else _sampled(aligner.splitter)
+    first = documents[0] if documents else document(shipped_texts()[0], sentences)
+    probe = aligner.encoder.encode([first.text], [first.spans])[0]
+    facts = [__version__, *shipped_texts()] if by_default else [text.spans for text in documents]
+    key = hashlib.sha256(json.dumps([aligner.encoder.name, facts]).encode())
     key.update(np.round(np.asarray(probe, np.float64), 3).tobytes())
     file = cache_folder() / f"background-{key.hexdigest()[:32]}.safetensors"
     try:
         return Background.read(file)
     except ValueError:
         pass
+    documents = documents or _sampled(aligner.splitter)
     encoded = aligner.encoder.encode([text.text for text in documents], [text.spans for text in documents])
     vectors = in_stored_precision(np.concatenate(encoded))  # the same before and after it was cached
     background = Background(NAME, aligner.encoder.name, documents, vectors, general=True)
@@ -88,6 +93,11 @@ def shipped_background(aligner: SplitsAndEncodes) -> Background:
         file.parent.mkdir(parents=True, exist_ok=True)
         background.write(file)
     return background
+
+
+def _sampled(splitter: Splitter) -> tuple[Document, ...]:
+    """Shipped texts as a splitter cuts them, drawn at random, with as many spans as a background has."""
+    return tuple(sample([document(text, splitter) for text in shipped_texts()]))
 
 
 @cache

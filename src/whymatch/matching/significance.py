@@ -41,10 +41,10 @@ class Chance:
     excess: tuple[float, float]
 
     @classmethod
-    def fit(cls, bits: np.ndarray, sizes: np.ndarray) -> "Chance":
+    def fit(cls, bits: np.ndarray, sizes: np.ndarray, least_threshold: float = 0.0) -> "Chance":
         """Fits the tail to the evidence (pairs) of random pairs of texts of these sizes (pairs, 2)."""
         inputs = _inputs(sizes)
-        threshold = max(0.0, float(np.quantile(bits, _BODY)))
+        threshold = max(least_threshold, float(np.quantile(bits, _BODY)))
         beyond = bits >= threshold
         one_more = np.vstack([inputs, inputs.mean(axis=0)]), np.append(beyond, 1.0)  # what was never seen has a chance
         exceeded = logistic(*one_more, ridge=1.0 / len(bits))

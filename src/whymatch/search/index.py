@@ -322,6 +322,8 @@ class Index:
             entries = [*{id(entry): entry for pair in pairs for entry in pair}.values()]
             by_entry = dict(zip(map(id, entries), self.tails(entries), strict=True))
             tails = [(by_entry[id(left)], by_entry[id(right)]) for left, right in pairs]
+            documents = [(left.document, right.document) for left, right in pairs]
+            tails = self.aligner.judge.lowered(scale.background, documents, tails)
         return self.aligner.solve(
             [(left.document, right.document) for left, right in pairs],
             [(left.vectors, right.vectors) for left, right in pairs],

@@ -114,7 +114,7 @@ def _order(why: Alignment) -> tuple[float, float, float]:
     """What documents are sorted by: equal texts first, then the smallest p-value; without evidence, the score."""
     if why.judgement is None:
         return 0.0, 0.0, -why.score
-    return -why.judgement.probability, why.judgement.p_value, -why.judgement.bits
+    return -(why.judgement.probability or 0.0), why.judgement.p_value, -why.judgement.bits
 
 
 def _ranked(number: int, why: Alignment) -> dict[str, Any]:

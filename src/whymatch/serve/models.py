@@ -123,7 +123,7 @@ class Models:
             return alignments
         if self.relation_reader is None:
             return [replace(why, remarks=(*why.remarks, _NOT_READ)) for why in alignments]
-        return related(alignments, self.relation_reader, word_aligner())
+        return related(alignments, self.relation_reader, word_aligner)
 
     def forget(self) -> None:
         """Empties the cache of texts that a trained model keeps: a server hardly sees a text twice."""

@@ -208,7 +208,7 @@ _JUDGEMENT = {
     "properties": {
         "bits": _NUMBER,
         "p_value": _NUMBER,
-        "probability": _NUMBER,
+        "probability": _PROBABILITY,
         "background": _STRING | {"description": "What the evidence was measured against."},
         "calibrated_on": _STRING | {"description": "The labelled pairs that made a probability of the p-value."},
         "notes": _array(_STRING),

@@ -87,7 +87,8 @@ def _headings(picture: Mapping[str, Any]) -> "Iterator[Text]":
     judgement = picture["judgement"]
     background = plain(judgement["background"])
     yield Text(picture["verdict"], "bold")
-    likely = f"{percent(judgement['probability'])} likely to match, {evidence(judgement['bits'])}"
+    chance = judgement["probability"]
+    likely = ("" if chance is None else f"{percent(chance)} likely to match, ") + evidence(judgement["bits"])
     yield Text(likely) + Text(f", judged against {background}.", "dim")
     if background == SHIPPED_BACKGROUND:
         yield Text(OWN_BACKGROUND, "dim")

@@ -10,6 +10,7 @@ IN_CONTEXT = (
 SHIPPED_BACKGROUND = "texts of many kinds"
 """The name of the background that ships with whymatch."""
 OWN_BACKGROUND = "To judge against texts like yours, give them: --background FOLDER, or Aligner(background=…)."
+UNREAD = "Not judged: the encoder does not read the language of these texts."
 _LIKELY = 0.9  # the probability from which on the verdict has no "probably"
 SIGNS = {"same": "=", "implies": "→", "implied": "←", "contradicts": "≠", "related": "~"}
 """The relations of a link, and the sign of each; `implies` is the left span's doing."""

@@ -11,6 +11,9 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from whymatch.text.boundaries import corrected_starts
+from whymatch.text.languages import language
+
 if TYPE_CHECKING:
     from nltk.tokenize.punkt import PunktTokenizer
     from regex import Pattern
@@ -50,15 +53,23 @@ def _trimmed(text: str, pieces: Iterable[tuple[int, int]]) -> list[Span]:
 
 
 def sentences(text: str) -> list[Span]:
-    """Sentences, by sentencex; a paragraph break ends a sentence too.
+    """Sentences, by sentencex with the rules of the text's language; a paragraph break ends a sentence too.
+
+    Texts whose language is not known are split as English. Thai, whose sentences end in no mark, is cut into phrases.
 
     >>> [text[start:end] for text in ["It rained, e.g. on Mr. Fox. He left!"] for start, end in sentences(text)]
     ['It rained, e.g. on Mr. Fox.', 'He left!']
+    >>> [text[start:end] for text in ["Er kam am 3. Mai und blieb. Wir nicht."] for start, end in sentences(text)]
+    ['Er kam am 3. Mai und blieb.', 'Wir nicht.']
     """
-    return _trimmed(text, pairwise([*_sentence_starts(text), len(text)]))
+    code = language(text) or "en"
+    starts = _sentence_starts(text, code)
+    if code != "en":
+        starts = corrected_starts(text, starts, code)
+    return _trimmed(text, pairwise([*starts, len(text)]))
 
 
-def _sentence_starts(text: str) -> list[int]:
+def _sentence_starts(text: str, code: str) -> list[int]:
     """Where the sentences of a text start, and the breaks between its paragraphs.
 
     The text is read in windows. The next one begins at the last paragraph break of a window, or else at its last
@@ -69,7 +80,7 @@ def _sentence_starts(text: str) -> list[int]:
     starts, begin, goes_on = list[int](), 0, False
     while begin < len(text):
         end = begin + _WINDOW
-        pieces = get_sentence_boundaries("en", text[begin:end])[goes_on:]
+        pieces = get_sentence_boundaries(code, text[begin:end])[goes_on:]
         late = [piece for piece in pieces if piece["start_index"] >= _WINDOW // 2] if end < len(text) else []
         breaks = [piece for piece in late if piece["is_paragraph_break"]]
         resume = begin + (breaks or late)[-1]["start_index"] if late else end
@@ -115,6 +126,9 @@ def _between(separator: str, text: str) -> list[Span]:
 def words(text: str) -> list[Span]:
     """Words and numbers with what belongs to them, and every other character that shows, as a reader counts characters.
 
+    A Chinese character is a word, and so are kana of one kind that follow one another. Thai, which has no blanks
+    between its words either, is not cut.
+
     >>> [text[start:end] for text in ["Don't pay €3.50!"] for start, end in words(text)]
     ["Don't", 'pay', '€', '3.50', '!']
     """
@@ -125,12 +139,15 @@ def words(text: str) -> list[Span]:
 def _word_pattern() -> "Pattern[str]":
     import regex  # knows combining marks, and characters made of several
 
-    letter = r"[\p{L}\p{M}\p{N}_]"
+    kana = r"[\p{Hiragana}ー]+|[\p{Katakana}ー]+"
+    letter = r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}]]"
     word = rf"{letter}(?:{letter}|[\u200c\u200d\u00ad])*"  # joiners and soft hyphens stand inside words
     # Two regional indicators are a flag. \X finds them too, but counts all those before, for each one anew.
     flag = r"\p{RI}{2}[\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]*"
     other = r"(?!\s)\X"  # \X alone would join a blank and a mark after it
-    return regex.compile(rf"\p{{N}}+(?:[.,]\p{{N}}+)+|{word}(?:['’]{word})*|{flag}|{other}")
+    return regex.compile(
+        rf"(?V1)\p{{Han}}\p{{M}}*|{kana}|\p{{N}}+(?:[.,]\p{{N}}+)+|{word}(?:['’]{word})*|{flag}|{other}"
+    )
 
 
 def whole(text: str) -> list[Span]:

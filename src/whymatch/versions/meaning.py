@@ -27,7 +27,8 @@ def with_meaning(changes: Sequence[Change], wordings: Sequence[tuple[str, str]])
     reader = shipped_reader()
     if edited and reader.missing is not None:
         return [*changes], [f"Relations and conflicts were not read: {reader.missing}"]
-    if not looks_english("\n".join(text for number in edited for text in wordings[number])):
+    old, new = ("\n".join(wordings[number][side] for number in edited) for side in (0, 1))
+    if not looks_english(old, new):
         return [*changes], [NOT_ENGLISH]
     if not edited:
         return [*changes], []

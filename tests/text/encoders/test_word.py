@@ -1,14 +1,19 @@
 """Word vectors: the sub-words that a word covers, from one layer, however long the text."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, BertTokenizer
 
+import whymatch as wm
+from tests.text.encoders.families import SIZES
+from whymatch.text.encoders import unread_language
 from whymatch.text.encoders.context import WordEncoder, overlapping
+from whymatch.text.encoders.naming import encoder_for
 from whymatch.text.spans import Span, words
 
 BACKENDS = ["openvino float32", "torch"]
@@ -83,3 +88,37 @@ def test_windows_cover_every_token_once_far_from_their_edges(length: int, size: 
             left = size if start == 0 else token - start
             right = size if start + size >= length else start + size - 1 - token
             assert min(left, right) >= size // 4 - 1
+
+
+@pytest.fixture(scope="module")
+def several_languages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small BERT with random weights whose vocabulary has German, Arabic and Thai letters and Chinese characters."""
+    letters = [*"abcdefghijklmnopqrstuvwxyzäöüß", *"猫坐在垫子上狗", *"القطعلىسجدة", *"แมวนั่งบนเสื่อ"]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "die", "katze", "cat", ".", *letters]
+    tokens = dict.fromkeys([*pieces, *(f"##{letter}" for letter in letters)])
+    tokenizer = BertTokenizer({token: number for number, token in enumerate(tokens)}, do_lower_case=False)
+    folder = tmp_path_factory.mktemp("models") / "several-languages"
+    torch.manual_seed(0)
+    kind: Any = BertModel
+    kind(BertConfig(**SIZES, vocab_size=len(tokenizer), max_position_embeddings=64)).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "text", ["die katze sitzt auf der matte.", "猫坐在垫子上。die katze", "القط على سجادة", "แมวนั่ง บนเสื่อ"]
+)
+def test_words_of_several_languages_are_read_by_a_model_in_a_folder(several_languages: Path, text: str) -> None:
+    encoder = encoder_for("word", str(several_languages))
+    assert isinstance(encoder, WordEncoder)
+    (vectors,) = encoder.encode([text], [words(text)])
+    expected = by_hand(several_languages, text, encoder.layer)
+    torch.testing.assert_close(torch.from_numpy(vectors), expected, rtol=0, atol=0.05)  # bfloat16 where there is that
+    assert unread_language(encoder, text) is None
+
+
+def test_words_of_two_languages_are_aligned_by_a_model_in_a_folder(several_languages: Path) -> None:
+    aligner = wm.Aligner("word", str(several_languages), "cosine")
+    why = aligner.align("die katze 猫", "猫 坐 katze", wm.Exactly(2))
+    assert len(why.links) == 2
+    assert why.encoder == "several-languages, layer 1"

