@@ -32,7 +32,7 @@ bench: .venv/ready  ## ours beside peers, as ratios; lapjv joins in where it can
 
 # What the package itself needs, and what builds it: no torch.
 .venv/base: pyproject.toml constraints.txt locks/demo.txt
-	$(SAY) "[1 of 4] Making .venv and installing what whymatch needs (about 110 MB to download)"
+	$(SAY) "[1 of 4] Making .venv and installing what whymatch needs (150 MB to download)"
 	@$(PYTHON) -m venv .venv
 	@$(LOCKED) -r locks/demo.txt
 	@touch $@
