@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from whymatch import __file__ as package
 from whymatch import __version__
-from whymatch.cli.console import multiply_in_one_thread
+from whymatch.cli.console import is_watched, multiply_in_one_thread
 from whymatch.files import cache_folder
 from whymatch.show.words import plain
 
@@ -49,6 +50,8 @@ def add_to(verbs: Any) -> None:
 def run(settings: argparse.Namespace) -> int:
     """Prints what it finds, and returns 1 if something that is installed does not work."""
     multiply_in_one_thread()
+    if is_watched():
+        print("Testing; the first time, solvers are compiled, which takes up to half a minute.", file=sys.stderr)
     model = _model()
     checks = [*_checks(model)]
     failed = [check["name"] for check in checks if not check["passed"]]
@@ -204,7 +207,9 @@ def _check_solver() -> str:
             every_k, up_to = path(costs), solve(costs, UpTo(1, below=0.0))
             linked = np.where(up_to.plan > 0, costs, 0.0).sum(axis=(1, 2))
             _demand(np.allclose(every_k.cost, best, rtol=0, atol=1e-9), f"{how} missed an optimum of Exactly(k)")
-            _demand(np.allclose(linked, best.min(axis=1).clip(max=0), rtol=0, atol=1e-9), f"{how} missed one of UpTo(1)")
+            _demand(
+                np.allclose(linked, best.min(axis=1).clip(max=0), rtol=0, atol=1e-9), f"{how} missed one of UpTo(1)"
+            )
             _demand(bool((np.abs(every_k.gap) < 1e-9).all()), f"{how} could not prove an optimum")
     finally:
         Kernel.steps_left = left
