@@ -101,7 +101,7 @@ def test_python_and_compiled_kernels_give_the_same_to_the_bit(
     padded, sizes = pad([cost.numpy() for cost in problems])
     results = []
     for way in ("in_python", "compiled"):
-        used = []
+        used = list[str]()
 
         def chosen(kernel: Kernel, steps: int, costs: np.ndarray, way: str = way, used: list[str] = used) -> object:
             used.append(way)

@@ -92,17 +92,16 @@ def _compile_smaller() -> None:
     from numba import types
     from numba.extending import intrinsic, overload
 
-    @intrinsic
-    def minimum(typing: Any, a: Any, b: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            double = arguments[0].type
-            kind = ir.FunctionType(double, [double, double])
-            return builder.call(
-                builder.module.declare_intrinsic("llvm.minnum", [double], kind), arguments, fastmath=("nnan", "nsz")
-            )
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        double = arguments[0].type
+        function = builder.module.declare_intrinsic("llvm.minnum", [double], ir.FunctionType(double, [double, double]))
+        return builder.call(function, arguments, fastmath=("nnan", "nsz"))
 
+    def minimum(typing: Any, a: Any, b: Any) -> Any:
         return types.float64(types.float64, types.float64), generate
+
+    vectorised = cast(Callable[[float, float], float], intrinsic(minimum))
 
     @overload(smaller, jit_options={"nogil": True, "forceinline": True}, strict=False)
     def _(a: Any, b: Any) -> Any:
-        return lambda a, b: minimum(a, b)
+        return lambda a, b: vectorised(a, b)
