@@ -125,15 +125,22 @@ def test_python_and_compiled_kernels_give_the_same_to_the_bit(
 SMALL = """
 import sys, numpy as np
 from whymatch.transport import UpTo, solve
+from whymatch.transport.kernels.cpu.compiling import expect_work
+if {expected}:
+    expect_work()
 cost = np.random.default_rng(0).standard_normal(({batch}, 9, 9))
 plans = solve(cost, UpTo(1)).plan
 print("numba" in sys.modules, plans.sum() > 0)
 """
 
 
-@pytest.mark.parametrize(("batch", "loaded"), [(10, "False"), (2000, "True")])
-def test_numba_is_loaded_where_there_is_work_for_it(batch: int, loaded: str) -> None:
-    ran = subprocess.run([sys.executable, "-c", SMALL.format(batch=batch)], check=True, capture_output=True, text=True)
+@pytest.mark.parametrize(
+    ("batch", "expected", "loaded"), [(10, False, "False"), (2000, False, "True"), (1, True, "True")]
+)
+def test_numba_is_loaded_where_there_is_work_for_it(batch: int, expected: bool, loaded: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", SMALL.format(batch=batch, expected=expected)], check=True, capture_output=True, text=True
+    )
     assert ran.stdout.split() == [loaded, "True"]
 
 

@@ -70,6 +70,11 @@ class Kernel:
         return self.in_python
 
 
+def expect_work() -> None:
+    """Has every kernel compiled when it is next used: for processes that will have much to solve."""
+    Kernel.steps_left = 0
+
+
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Serial on purpose: numba's parallel loops kill forked children, and stop a process in which two threads enter."""
     from numba import njit
