@@ -12,6 +12,7 @@ import numpy as np
 import whymatch as wm
 from whymatch.show.terminal import table
 from whymatch.text.encoders import Encoder
+from whymatch.transport.kernels.cpu.compiling import expect_work
 
 PAIRS, SENTENCES = 1000, 10
 TEXT = """
@@ -47,6 +48,7 @@ def main() -> None:
     pairs = [(text(), text()) for _ in range(PAIRS)]
     encoder = Timed(wm.SentenceEncoder())
     aligner = wm.Aligner(encode=encoder)
+    expect_work()
     aligner.align_many(pairs[:2])  # compiles the solvers
     rows = []
     for name, constraint in (("Exactly(4)", wm.Exactly(4)), ("UpTo(1), the default", None)):

@@ -23,6 +23,7 @@ if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # kernels for GPUs run as Python; to be said before Triton is imported
 
 import whymatch
+from whymatch.transport.kernels.cpu.compiling import expect_work
 
 torch.set_num_threads(1)
 
@@ -41,8 +42,10 @@ hypothesis.settings.load_profile("whymatch")
 def pytest_configure() -> None:
     """Compiles the kernels once, before processes that share out the tests would each compile them.
 
-    Compiled kernels older than their sources are dropped: numba's cache does not notice an edit in an imported file.
+    Tests use them compiled, however small their problems are. Compiled kernels older than their sources are dropped:
+    numba's cache does not notice an edit in an imported file.
     """
+    expect_work()
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
     kernels = Path(whymatch.__file__).parent / "transport" / "kernels" / "cpu"

@@ -16,6 +16,7 @@ LAYERS = [
     "forking",
     "interruption",
     "batching",
+    "arrays",
     "transport",
     "text",
     "cost",
@@ -170,7 +171,7 @@ print(*sys.modules)
 def test_aligning_vectors_solving_and_pictures_load_neither_torch_nor_transformers() -> None:
     ran = subprocess.run([sys.executable, "-c", ALIGNED], capture_output=True, text=True, check=True)
     modules = {module.split(".")[0] for module in ran.stdout.split()}
-    assert "numba" in modules
+    assert "whymatch" in modules
     assert not modules & {"torch", "transformers", "triton", "entmax"}
 
 
@@ -202,8 +203,8 @@ def test_the_command_that_aligns_loads_neither_torch_nor_transformers(minilm: Pa
     command = [sys.executable, "-X", "importtime", "-m", "whymatch", "align", "--text", "A cat sat.", "The cat sat."]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     modules = {line.rpartition("|")[2].strip().split(".")[0] for line in ran.stderr.splitlines()}
-    assert {"openvino", "tokenizers", "numba"} <= modules
-    assert not modules & {"torch", "transformers", "triton", "entmax"}
+    assert {"openvino", "tokenizers"} <= modules
+    assert not modules & {"torch", "transformers", "triton", "entmax", "numba"}  # nor what compiles, for small texts
 
 
 def test_every_public_name_can_be_had() -> None:

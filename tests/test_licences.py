@@ -53,8 +53,6 @@ SPELLINGS = {
 
 READ_BY_HAND = {
     "matplotlib": "PSF-2.0. Its text names the GPL for FreeType, which is licensed as FTL OR GPL: FTL is permissive.",
-    "scipy": "BSD-3-Clause. Its text names the GPL and the LGPL for shared libraries of GCC beside it: libgfortran has"
-    " GCC's runtime exception, and libquadmath is a file of its own that can be replaced.",
 }
 """Packages whose metadata leave a question, and the answer."""
 

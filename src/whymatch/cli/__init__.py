@@ -7,22 +7,57 @@ from errno import ENOSPC
 
 from whymatch import __doc__ as question
 from whymatch import __version__
-from whymatch.cli import align, calibrate, check, compare, data, evaluate, index, score, search, serve, study, train
+from whymatch.cli import (
+    align,
+    calibrate,
+    check,
+    compare,
+    completion,
+    data,
+    doctor,
+    evaluate,
+    index,
+    score,
+    search,
+    serve,
+    study,
+    train,
+)
 from whymatch.cli.console import complain, discard_output
 
-_VERBS = (align, check, compare, calibrate, index, search, serve, score, data, train, evaluate, study)
+_VERBS = (
+    align,
+    check,
+    compare,
+    calibrate,
+    index,
+    search,
+    serve,
+    score,
+    data,
+    train,
+    evaluate,
+    study,
+    doctor,
+    completion,
+)
 _EXTRAS = ("lancedb", "ray", "fastapi", "uvicorn", "prometheus_client", "torch", "transformers")
 """Modules of extras, which may be missing."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one verb; returns the exit status."""
+def command_line() -> argparse.ArgumentParser:
+    """The verbs and their options."""
     parser = argparse.ArgumentParser(prog="whymatch", description=question)
     parser.add_argument("--version", action="version", version=f"whymatch {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     for verb in _VERBS:
         verb.add_to(verbs)
-    settings = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one verb; returns the exit status."""
+    settings = command_line().parse_args(arguments)
     try:
         if sys.stdout is None:
             raise ValueError("Standard output is closed: there is nowhere to print to.")

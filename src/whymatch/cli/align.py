@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
 
-from whymatch.cli.console import complain, is_watched, progress_bar, read_text, standard_input
+from whymatch.cli.console import complain, is_watched, multiply_in_one_thread, progress_bar, read_text, standard_input
 from whymatch.reading import MEGABYTE, json_lines, opened
 from whymatch.text.spans import is_blank
 from whymatch.transport.constraints import EXAMPLES
@@ -92,6 +92,7 @@ def run(settings: argparse.Namespace) -> int:
         raise ValueError("--clip goes with --pairs. For two texts, use a smaller k.")
     if settings.pairs is not None:
         return _run_many(settings)
+    multiply_in_one_thread()
     left, right = _read_texts(settings)
     aligner, constraint = _build(settings)
     why = aligner.align(left, right, constraint)

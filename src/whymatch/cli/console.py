@@ -29,6 +29,15 @@ def discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def multiply_in_one_thread() -> None:
+    """Has numpy multiply in one thread, in a process that has not loaded it yet and aligns few texts.
+
+    Products are then so small that several threads wait for each other longer than they compute.
+    """
+    if "numpy" not in sys.modules:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 def read_text(source: str, *, max_mb: float, encoding: str) -> str:
     """The text of a file, or of standard input for `-`. Raises ValueError for more than `max_mb` megabytes."""
     return decoded(*read_bytes(source, max_mb=max_mb), encoding)

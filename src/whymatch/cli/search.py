@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whymatch.cli.align import chosen_constraint
-from whymatch.cli.console import complain, progress_bar, read_text
+from whymatch.cli.console import complain, multiply_in_one_thread, progress_bar, read_text
 from whymatch.cli.index import open_index
 from whymatch.files import write_whole
 from whymatch.show.words import number, plain
@@ -66,6 +66,8 @@ def run_search(settings: argparse.Namespace) -> int:
         raise ValueError("Give a QUERY, or many with --queries FILE. See whymatch search --help.")
     if settings.queries is not None and (settings.html or settings.explain):
         raise ValueError("--html and --explain go with one QUERY.")
+    if settings.queries is None:
+        multiply_in_one_thread()
     constraint = chosen_constraint(settings)
     index = open_index(settings)
     bad, trec_lines = 0, []

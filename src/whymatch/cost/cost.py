@@ -8,8 +8,9 @@ from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
-from array_api_compat import array_namespace, is_torch_array
+from array_api_compat import is_torch_array
 
+from whymatch.arrays import array_namespace
 from whymatch.batching import Size, pieces
 from whymatch.cost.background import Background
 from whymatch.cost.evidence import Evidence

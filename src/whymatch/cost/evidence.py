@@ -7,9 +7,10 @@ from math import inf, log2
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_torch_array
+from array_api_compat import device, is_torch_array
 
 from whymatch import __version__
+from whymatch.arrays import array_namespace
 from whymatch.cost.background import TAIL_SHARE, Background
 from whymatch.cost.term import Array, PaddedPairs, Term
 

@@ -6,8 +6,9 @@ from sys import float_info
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 
+from whymatch.arrays import array_namespace
 from whymatch.text.document import Document
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
 
-from array_api_compat import array_namespace, device, is_torch_array
+from array_api_compat import device, is_torch_array
 
+from whymatch.arrays import array_namespace
 from whymatch.cost.term import Array, PaddedPairs, Term, non_negative
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from math import inf, log
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 
+from whymatch.arrays import array_namespace
 from whymatch.cost.term import Array, PaddedPairs, Term, non_negative
 from whymatch.text.document import Document
 from whymatch.text.spans import words

@@ -18,6 +18,7 @@ from whymatch.text.document import Document, document
 from whymatch.text.encoders import tokens_read
 from whymatch.text.encoders.naming import encoder_for
 from whymatch.transport.constraints import Balanced, Constraint, Exactly
+from whymatch.transport.kernels.cpu.compiling import expect_work
 
 if TYPE_CHECKING:
     from whymatch.matching.ranker import Ranker
@@ -133,6 +134,7 @@ class Models:
 
 def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
     """Reads the models, and aligns once, so that everything is compiled before the first request."""
+    expect_work()
     ranker = None
     if run is None:
         encoder = encoder_for("sentence")

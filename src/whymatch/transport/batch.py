@@ -10,11 +10,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar, TypeAlias
 
-import array_api_compat.numpy
 import numpy as np
-from array_api_compat import array_namespace, device, is_torch_array
+from array_api_compat import device, is_torch_array
 from numpy.ma import MaskedArray
 
+from whymatch.arrays import array_namespace
 from whymatch.batching import stacked
 from whymatch.forking import loading
 from whymatch.transport.constraints import INSTEAD, Constraint
@@ -62,7 +62,7 @@ class Batch:
     @property
     def xp(self) -> Any:
         """The array API of its arrays."""
-        return array_api_compat.numpy if self.on_host else array_namespace(self.costs)
+        return array_namespace(self.costs)
 
     @property
     def on_host(self) -> bool:

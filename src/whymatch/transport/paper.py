@@ -6,8 +6,9 @@ For teaching, and as the oracle in tests. Solving does not go through the constr
 from typing import Any, NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_numpy_array
+from array_api_compat import device, is_numpy_array
 
+from whymatch.arrays import array_namespace
 from whymatch.transport.batch import Array
 from whymatch.transport.constraints import Constraint, OneTo
 from whymatch.transport.exact import solve

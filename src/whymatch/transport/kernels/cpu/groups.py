@@ -9,14 +9,15 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from whymatch.transport.kernels.cpu.steps import INF, Floats, Ints, kernel
+from whymatch.transport.kernels.cpu.compiling import Kernel
+from whymatch.transport.kernels.cpu.steps import INF, Floats, Ints
 
 Choices: TypeAlias = NDArray[np.uint8]
 
 NO_LEFT, NO_RIGHT, FIRST_LINK = 0, 1, 2  # a choice is one of these, or FIRST_LINK + a · most + b for sizes a + 1, b + 1
 
 
-@kernel
+@Kernel
 def fill(
     costs: Floats, column: int, row: int, lows: Ints, highs: Ints, values: Floats, choices: Choices,
     left_rest: Floats, right_rest: Floats, edge: Ints,

@@ -16,11 +16,13 @@ import numpy as np
 from whymatch.transport.batch import Batch
 from whymatch.transport.constraints import Constraint
 from whymatch.transport.kernels.cpu.batches import solve_choices, solve_links, solve_masses, solve_path
+from whymatch.transport.kernels.cpu.compiling import Kernel
 from whymatch.transport.kernels.cpu.scaling import solve_smooth
 from whymatch.transport.masses import Masses, Reservoirs
 from whymatch.transport.solution import Status
 
 _SMALL_WORK = 500_000  # steps under which handing some to another thread takes longer than it saves
+_STEPS_PER_PROBLEM = 200  # beside those of its pairs
 _PARTS_PER_THREAD = 4  # so that problems of unequal size even out
 
 
@@ -28,9 +30,9 @@ def optimal_links(batch: Batch, constraint: Constraint) -> tuple[np.ndarray, np.
     """Plans, objectives, gaps and statuses under a constraint whose links all have the same mass."""
     status = np.where(constraint.admits(*batch.spans), Status.OK, Status.INFEASIBLE)
     plan, value, gap = _memory(batch)
-    kernel = partial(solve_links, *constraint.rule(), batch.below(constraint), batch.largest)
-    share = constraint.mass(*batch.spans)
-    _run(kernel, batch, batch.costs, batch.sizes, share, plan, value, gap, status)
+    numbers = *constraint.rule(), batch.below(constraint), batch.largest
+    arrays = [batch.costs, batch.sizes, constraint.mass(*batch.spans), plan, value, gap, status]
+    _run(_suited(solve_links, batch), numbers, batch, arrays)
     return plan, value, gap, status
 
 
@@ -39,8 +41,8 @@ def optimal_choices(batch: Batch, constraint: Constraint) -> tuple[np.ndarray, n
     status = np.where(constraint.admits(*batch.spans), Status.OK, Status.INFEASIBLE)
     plan, value, gap = _memory(batch)
     _, k = constraint.rule()
-    kernel = partial(solve_choices, k, batch.below(constraint), batch.largest)
-    _run(kernel, batch, batch.costs, batch.sizes, constraint.mass(*batch.spans), plan, value, gap, status)
+    arrays = [batch.costs, batch.sizes, constraint.mass(*batch.spans), plan, value, gap, status]
+    _run(_suited(solve_choices, batch), (k, batch.below(constraint), batch.largest), batch, arrays)
     return plan, value, gap, status
 
 
@@ -50,7 +52,7 @@ def optimal_flows(
     """Plans, objectives, gaps and statuses for whole units of mass; changes `status` in place."""
     plan, value, gap = _memory(batch)
     arrays = [batch.costs, batch.sizes, masses.supply, masses.demand, masses.unit, masses.crumb]
-    _run(partial(solve_masses, batch.largest), batch, *arrays, plan, value, gap, status)
+    _run(_suited(solve_masses, batch), (batch.largest,), batch, [*arrays, plan, value, gap, status])
     return plan, value, gap, status
 
 
@@ -61,8 +63,8 @@ def every_k(batch: Batch, max_k: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     value = np.full((count, max_k), np.inf)
     increment, gap = value.copy(), np.full((count, max_k), np.nan)
     status = np.full((count, max_k), int(Status.INFEASIBLE))
-    kernel = partial(solve_path, batch.largest)
-    _run(kernel, batch, batch.costs, batch.sizes, partner, value, increment, gap, status)
+    arrays = [batch.costs, batch.sizes, partner, value, increment, gap, status]
+    _run(_suited(solve_path, batch), (batch.largest,), batch, arrays)
     return value, increment, partner, gap, status
 
 
@@ -77,9 +79,10 @@ def entropic(
     count, n, m = batch.costs.shape
     plan, in_place = np.zeros((2, count, 1 + n, 1 + m))
     (value, error), iterations = np.full((2, count), np.nan), np.zeros(count, np.int64)
-    kernel = partial(solve_smooth, relative, batch.below(constraint), tolerance, max_iterations, batch.largest)
-    given = batch.costs, batch.sizes, masses.left, masses.right, masses.target, masses.share, epsilon
-    _run(kernel, batch, *given, plan, in_place, value, error, iterations, status, passes=10)
+    numbers = relative, batch.below(constraint), tolerance, max_iterations, batch.largest
+    given = [batch.costs, batch.sizes, masses.left, masses.right, masses.target, masses.share, epsilon]
+    results = [plan, in_place, value, error, iterations, status]
+    _run(solve_smooth, numbers, batch, [*given, *results], passes=10)
     return plan, in_place[:, 1:, 1:] * masses.share[:, None, None], value, error, iterations, status
 
 
@@ -89,13 +92,22 @@ def _memory(batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.empty_like(batch.costs), value, gap
 
 
-def _run(kernel: Callable[..., None], batch: Batch, *arrays: np.ndarray, passes: int = 1) -> None:
+def _suited(kernel: Kernel, batch: Batch) -> Callable[..., None]:
+    """The kernel as Python while there is little work, or else compiled."""
+    count, n, m = batch.costs.shape
+    return kernel.suited(count * (n * m * min(n, m) + _STEPS_PER_PROBLEM), batch.costs)
+
+
+def _run(
+    kernel: Callable[..., None], numbers: tuple[float, ...], batch: Batch, arrays: list[np.ndarray], passes: int = 1
+) -> None:
     """Calls `kernel` on `arrays`, where a problem takes about shorter² · longer steps in each of its passes."""
     count, n, m = batch.costs.shape
     if count * n * m * min(n, m) * passes < _SMALL_WORK:
-        kernel(*arrays)
+        kernel(*numbers, *arrays)
     else:
-        spread(kernel, batch.sizes.prod(axis=1) * batch.sizes.min(axis=1) * passes, *arrays)
+        work = batch.sizes.prod(axis=1) * batch.sizes.min(axis=1) * passes
+        spread(partial(kernel, *numbers), work, *arrays)
 
 
 def spread(kernel: Callable[..., None], work: np.ndarray, *arrays: np.ndarray) -> None:

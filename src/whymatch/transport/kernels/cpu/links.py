@@ -1,5 +1,6 @@
 """Optimal links: each column in at most one link, each row in a given number of them, or a given number in all."""
 
+from whymatch.transport.kernels.cpu.compiling import smaller, step
 from whymatch.transport.kernels.cpu.steps import (
     DISTANCE,
     ENTRY,
@@ -23,8 +24,6 @@ from whymatch.transport.kernels.cpu.steps import (
     relax,
     reprice,
     settle,
-    smaller,
-    step,
 )  # fmt: skip
 
 FEW_COLUMNS = 8  # columns that are looked up one by one

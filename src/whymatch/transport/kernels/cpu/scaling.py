@@ -21,7 +21,8 @@ from whymatch.transport.kernels.cpu.batches import (
     measure,
     scale_for,
 )  # fmt: skip
-from whymatch.transport.kernels.cpu.steps import INF, Floats, Ints, kernel, step
+from whymatch.transport.kernels.cpu.compiling import Kernel, step
+from whymatch.transport.kernels.cpu.steps import INF, Floats, Ints
 
 SHRINK_EPSILON = 0.25  # of epsilon, from one stage to the next
 EARLY_TOLERANCE = 1e-2  # the error at which an early stage is good enough
@@ -202,7 +203,7 @@ def _into_place(plan: Floats, left: Floats, right: Floats, target: float, s: _Sc
             plan[i, j] = plan[i, j] * excess + more
 
 
-@kernel
+@Kernel
 def solve_smooth(
     relative: bool, below: float, tolerance: float, most_iterations: int, limit: float,
     cost: Costs, sizes: Ints, left: Floats, right: Floats, target: Floats, share: Floats, epsilon: Floats,

@@ -7,8 +7,9 @@ strongly feasible (an empty link leads from a row up to a column), so that pivot
 
 import numpy as np
 
+from whymatch.transport.kernels.cpu.compiling import step
 from whymatch.transport.kernels.cpu.flows import Flow, move
-from whymatch.transport.kernels.cpu.steps import Floats, Ints, U, V, Work, first, lowest, step
+from whymatch.transport.kernels.cpu.steps import Floats, Ints, U, V, Work, first, lowest
 
 PIVOTS_PER_SPAN = 1000  # for each span, far above what any problem took; a flow that is cut short shows in its gap
 ROWS_PER_BLOCK = 32  # rows that are priced before the best of them enters

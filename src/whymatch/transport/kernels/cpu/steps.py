@@ -5,56 +5,17 @@ column (v) with c[i, j] - u[i] - v[j] >= 0 everywhere and = 0 on links. Such pri
 is the certificate. Distances are sums of these reduced costs.
 """
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
-from warnings import warn
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-try:
-    from llvmlite import ir
-    from numba import njit, types
-    from numba.extending import intrinsic
-except ImportError:  # the kernels are Python: they work as they are, slowly
-    njit = None  # type: ignore[assignment]
+from whymatch.transport.kernels.cpu.compiling import smaller, step
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 INF = np.inf
-
-
-def kernel(function: Function) -> Function:
-    """Compiled on first use and cached, to be called from Python.
-
-    Serial on purpose: numba's parallel loops kill forked children and stop the process when two threads enter them.
-    """
-    if njit is None:
-        return _slow(function)
-    try:
-        return cast(Function, njit(nogil=True, cache=True)(function))
-    except RuntimeError:  # nowhere to write a cache: a read-only installation without a home
-        return cast(Function, njit(nogil=True)(function))
-
-
-def step(function: Function) -> Function:
-    """A part of a kernel, always inlined: a call would copy all of `Work`."""
-    return function if njit is None else cast(Function, njit(nogil=True, forceinline=True)(function))
-
-
-def _slow(function: Function) -> Function:
-    """The same in plain Python, for machines without numba."""
-
-    @wraps(function)
-    def run(*arguments: Any) -> Any:
-        warn("numba is not installed: plans are solved in plain Python, hundreds of times slower.", stacklevel=2)
-        with np.errstate(all="ignore"):
-            return function(*arguments)
-
-    return cast(Function, run)
 
 
 class Work(NamedTuple):
@@ -87,20 +48,6 @@ WAITING = 5  # rows without a column
 def workspace(size: int) -> Work:
     """Memory for problems of up to `size` rows and columns."""
     return Work(np.empty((NEAR + 1, size)), np.empty((WAITING + 1, size), np.int64))
-
-
-def _minimum(typing: Any, a: Any, b: Any) -> Any:
-    """The smaller of two floats, in a form that LLVM vectorises; Python's `min` would leave a loop scalar."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        double = arguments[0].type
-        function = builder.module.declare_intrinsic("llvm.minnum", [double], ir.FunctionType(double, [double, double]))
-        return builder.call(function, arguments, fastmath=("nnan", "nsz"))
-
-    return types.float64(types.float64, types.float64), generate
-
-
-smaller = min if njit is None else cast(Callable[[float, float], float], intrinsic(_minimum))
 
 
 # ---- steps on one row of c ----
