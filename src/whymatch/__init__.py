@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from whymatch.matching.ranker import Ranker
     from whymatch.search.index import Index
     from whymatch.text.document import Document
+    from whymatch.text.encoders.caching import CachedEncoder
     from whymatch.text.encoders.context import WordEncoder
+    from whymatch.text.encoders.own import FunctionEncoder
     from whymatch.text.encoders.precomputed import Precomputed
     from whymatch.text.encoders.recurrent import RecurrentEncoder
     from whymatch.text.encoders.sentence import SentenceEncoder
+    from whymatch.text.encoders.static import StaticEncoder
     from whymatch.text.spans import Span
     from whymatch.text.vectors import read_vectors
     from whymatch.transport.constraints import Balanced, Constraint, Each, Exactly, OneTo, UpTo
@@ -32,12 +35,14 @@ _HOMES = {
     "Alignment": "matching.alignment",
     "Background": "cost",
     "Balanced": "transport.constraints",
+    "CachedEncoder": "text.encoders.caching",
     "Classifier": "matching.classifier",
     "Constraint": "transport.constraints",
     "Cost": "cost",
     "Document": "text.document",
     "Each": "transport.constraints",
     "Exactly": "transport.constraints",
+    "FunctionEncoder": "text.encoders.own",
     "Index": "search.index",
     "Link": "matching.parts",
     "OneTo": "transport.constraints",
@@ -46,6 +51,7 @@ _HOMES = {
     "RecurrentEncoder": "text.encoders.recurrent",
     "SentenceEncoder": "text.encoders.sentence",
     "Span": "text.spans",
+    "StaticEncoder": "text.encoders.static",
     "UpTo": "transport.constraints",
     "WordEncoder": "text.encoders.context",
     "path": "transport.exact",
@@ -59,12 +65,14 @@ __all__ = [
     "Alignment",
     "Background",
     "Balanced",
+    "CachedEncoder",
     "Classifier",
     "Constraint",
     "Cost",
     "Document",
     "Each",
     "Exactly",
+    "FunctionEncoder",
     "Index",
     "Link",
     "OneTo",
@@ -73,6 +81,7 @@ __all__ = [
     "RecurrentEncoder",
     "SentenceEncoder",
     "Span",
+    "StaticEncoder",
     "UpTo",
     "WordEncoder",
     "cost",

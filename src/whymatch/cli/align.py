@@ -10,7 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
 
-from whymatch.cli.console import complain, is_watched, progress_bar, read_text, standard_input
+from whymatch.cli.console import complain, read_text, standard_input
+from whymatch.progress import is_watched, progress_bar
 from whymatch.reading import MEGABYTE, json_lines, opened
 from whymatch.text.spans import is_blank
 from whymatch.transport.constraints import EXAMPLES

@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from whymatch.cli.console import complain, progress_bar
+from whymatch.cli.console import complain
+from whymatch.progress import progress_bar
 
 
 def add_to(verbs: Any) -> None:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import random
 from collections.abc import Iterable, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
 from pathlib import Path
@@ -120,6 +120,10 @@ class Background:
             half = self.vectors.astype(np.float16)
         largest = float(np.abs(self.vectors).max(initial=0.0))
         return half if np.allclose(half, self.vectors, rtol=0, atol=1e-3 * largest) else self.vectors
+
+    def as_stored(self) -> "Background":
+        """The background as `read` gives it after `write`: its vectors in half precision, where that holds them."""
+        return replace(self, vectors=self._stored.astype(np.float32))
 
     @cached_property
     def counts(self) -> WordCounts:

@@ -19,6 +19,8 @@ from whymatch.files import cache_folder, read_json, write_whole
 from whymatch.matching.significance import Calibration, Chance
 from whymatch.show.words import SHIPPED_BACKGROUND
 from whymatch.text.document import Document, document
+from whymatch.text.encoders import check_finite
+from whymatch.text.encoders.caching import encoder_key
 from whymatch.text.encoders.models import MINILM
 from whymatch.text.spans import Splitter, sentences
 
@@ -70,21 +72,24 @@ def shipped_background(aligner: SplitsAndEncodes) -> Background:
     """The shipped texts as an aligner splits and encodes them.
 
     Vectors of sentences by MiniLM ship too. Others are encoded once, and kept in the user's folder of caches.
+
+    Raises:
+        ValueError: if the encoder refuses a text, or gives NaN or infinity for one.
     """
     if aligner.encoder.name == MINILM and aligner.splitter is sentences:
         return _of_minilm()
     documents = _sampled(aligner.splitter)
-    probe = aligner.encoder.encode([documents[0].text], [documents[0].spans])[0]
-    key = hashlib.sha256(json.dumps([aligner.encoder.name, [text.spans for text in documents]]).encode())
-    key.update(np.round(np.asarray(probe, np.float64), 3).tobytes())
+    key = hashlib.sha256(json.dumps([encoder_key(aligner.encoder), [text.spans for text in documents]]).encode())
     file = cache_folder() / f"background-{key.hexdigest()[:32]}.safetensors"
     try:
         return Background.read(file)
     except ValueError:
         pass
     encoded = aligner.encoder.encode([text.text for text in documents], [text.spans for text in documents])
-    vectors = np.concatenate(encoded).astype(np.float16).astype(np.float32)
-    background = Background(NAME, aligner.encoder.name, documents, vectors, general=True)
+    for text, rows in zip(documents, encoded, strict=True):
+        check_finite(aligner.encoder.name, text, rows)
+    vectors = np.concatenate(encoded).astype(np.float32)
+    background = Background(NAME, aligner.encoder.name, documents, vectors, general=True).as_stored()
     with suppress(OSError):  # it is encoded again next time
         file.parent.mkdir(parents=True, exist_ok=True)
         background.write(file)

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from whymatch.text.document import document
-from whymatch.text.encoders import precomputed as module
-from whymatch.text.encoders.precomputed import KnownVectors
+from whymatch.text.encoders import caching as module
+from whymatch.text.encoders.caching import KnownVectors
 from whymatch.text.spans import SPLITTERS, Span
 
 TEXTS = ["A cat sat.\nIt slept.", "", "naïve 🐈"]

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import numpy as np
+from whymatch.learning.caching import VectorCache
 
 from tests.text.encoders.test_projected import Counted
-from whymatch.learning.caching import VectorCache
 from whymatch.text.document import document
 from whymatch.text.encoders.trainable import Projected
 from whymatch.text.spans import words
