@@ -75,6 +75,11 @@ def test_a_classifier_is_trained_and_evaluated(pairs: Path, tmp_path: Path, caps
     assert main(["train", settings(tmp_path, text), "--out", str(out)]) == 0
     assert main(["evaluate", str(out), "--data", str(pairs), "--json"]) == 0
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    for _ in range(2):
+        cached = ["--cache", str(tmp_path / "vectors"), "--json"]
+        assert main(["evaluate", str(out), "--data", str(pairs), *cached]) == 0
+        assert json.loads(capsys.readouterr().out.splitlines()[-1]) == found
+        assert len([*(tmp_path / "vectors").glob("*/*.safetensors")]) == 1
     assert found["macro F1"]["mean"] == 1
     assert found["active alignments"]["mean"] == 1
     assert found["right rationale F1"]["mean"] > 0.8
