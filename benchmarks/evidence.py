@@ -214,8 +214,9 @@ def other_encoders(corpora: Sequence[Corpus], threshold: float, word_vectors: Pa
     """How many random pairs pass the threshold of MiniLM's sentences with other spans and encoders, without tuning."""
     aligners = {"words, MiniLM's layer 3": wm.Aligner("word")}
     if word_vectors is not None:
-        aligners["sentences, word vectors"] = wm.Aligner(encode=str(word_vectors))
-        aligners["words, word vectors"] = wm.Aligner("word", str(word_vectors))
+        means = wm.RecurrentEncoder(wm.read_vectors(word_vectors), layers=0)
+        aligners["sentences, word vectors"] = wm.Aligner(encode=means)
+        aligners["words, word vectors"] = wm.Aligner("word", means)
     rows = []
     for name, aligner in aligners.items():
         shares = []

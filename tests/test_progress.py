@@ -84,9 +84,10 @@ def test_at_a_terminal_short_work_has_none(shown: bool | None, monkeypatch: pyte
 def test_in_a_notebook_one_line_changes_and_is_gone_at_the_end(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
     monkeypatch.setattr(module, "_SECONDS_BETWEEN_REWRITES", 0.0)
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    screen = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", screen)
     align()
-    printed = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    printed = screen.getvalue()
     assert "\n" not in printed
     assert {line.split(":")[0] for line in printed.split("\r") if line.strip()} == {"encoding", "aligning"}
     assert printed.endswith("\r")

@@ -3,9 +3,11 @@
 import gc
 import os
 import tracemalloc
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.cli.running import GOOD, LONG, QUESTION, SHORT, Align, Ran, row, strict, written
@@ -16,6 +18,7 @@ from whymatch.matching.judging import MIN_BATCH_TEXTS
 from whymatch.text.encoders import models
 from whymatch.text.encoders.caching import PROBES
 from whymatch.text.encoders.sentence import SentenceEncoder
+from whymatch.text.spans import Span
 
 pytestmark = pytest.mark.skipif(find_spec(models.BUNDLE) is None, reason=f"{models.BUNDLE} is not installed")
 
@@ -94,11 +97,13 @@ def test_with_a_cache_a_second_run_encodes_nothing_and_prints_the_same(
     arguments = ("--pairs", written(tmp_path, "pairs.jsonl", row(SHORT, LONG)), "--cache", tmp_path / "vectors")
     plain, first = align(*arguments[:2], "--no-relations"), align(*arguments, "--no-relations")
     gc.collect()  # what was encoded is written when the encoder is no longer used
-    read = list[str]()
-    encode = SentenceEncoder.encode
-    monkeypatch.setattr(
-        SentenceEncoder, "encode", lambda self, texts, spans: read.extend(texts) or encode(self, texts, spans)
-    )
+    read, encode = list[str](), SentenceEncoder.encode
+
+    def counted(self: SentenceEncoder, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
+        read.extend(texts)
+        return encode(self, texts, spans)
+
+    monkeypatch.setattr(SentenceEncoder, "encode", counted)
     second = align(*arguments, "--no-relations")
     assert plain == first == second
     assert not {*read} - {*PROBES}

@@ -34,6 +34,10 @@ def letters(texts: list[str], seed: int = 0) -> np.ndarray:
     return rows
 
 
+def scaled(texts: list[str], *, seed: int = 0, scale: float) -> np.ndarray:
+    return scale * letters(texts, seed)
+
+
 class Model:
     """A model as those of sentence-transformers and model2vec are."""
 
@@ -214,7 +218,7 @@ def test_errors_of_the_function_itself_reach_the_caller() -> None:
 def test_functions_of_one_name_have_backgrounds_of_their_own(scale: float) -> None:
     made = {}
     for seed in (0, 1):
-        encoder = FunctionEncoder(lambda texts, seed=seed: scale * letters(texts, seed), name="mine")
+        encoder = FunctionEncoder(partial(scaled, seed=seed, scale=scale), name="mine")
         aligner = wm.Aligner("line", encoder)
         made[seed] = shipped_background(aligner)
         rows = aligner.encoder.encode([made[seed].documents[0].text], [made[seed].documents[0].spans])[0]
@@ -226,8 +230,7 @@ def test_functions_of_one_name_have_backgrounds_of_their_own(scale: float) -> No
 
 def test_the_length_of_vectors_changes_nothing_about_the_evidence() -> None:
     plain, scaled = (
-        wm.Aligner(encode=FunctionEncoder(lambda texts, scale=scale: scale * letters(texts), name="mine"))
-        for scale in (1.0, 1e-6)
+        wm.Aligner(encode=FunctionEncoder(partial(scaled, scale=scale), name="mine")) for scale in (1.0, 1e-6)
     )
     assert plain.align(LEFT, RIGHT).bits == pytest.approx(scaled.align(LEFT, RIGHT).bits, rel=0.01)
 

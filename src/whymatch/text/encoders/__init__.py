@@ -117,7 +117,8 @@ def _in_batches(
     """What an encoder gives for items, many at a time; a batch that it refuses is encoded one by one."""
     encoded: list[Encoded | ValueError] = []
     for start in range(0, len(items), ITEMS_PER_BATCH):
-        encoded.extend(each_alone(encode, items[start : start + ITEMS_PER_BATCH]))
+        batch = each_alone(encode, items[start : start + ITEMS_PER_BATCH])
+        encoded += batch
         report(len(encoded), len(items))
     return encoded
 
