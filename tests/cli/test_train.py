@@ -11,6 +11,7 @@ import pytest
 
 from whymatch.cli import main
 from whymatch.files import held
+from whymatch.text.encoders.caching import PROBES
 from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.text.spans import Span
 
@@ -78,7 +79,8 @@ def test_a_classifier_is_trained_and_evaluated(pairs: Path, tmp_path: Path, caps
     for _ in range(2):
         cached = ["--cache", str(tmp_path / "vectors"), "--json"]
         assert main(["evaluate", str(out), "--data", str(pairs), *cached]) == 0
-        assert json.loads(capsys.readouterr().out.splitlines()[-1]) == found
+        again = json.loads(capsys.readouterr().out.splitlines()[-1])
+        assert again | {"pairs a second": 0} == found | {"pairs a second": 0}
         assert len([*(tmp_path / "vectors").glob("*/*.safetensors")]) == 1
     assert found["macro F1"]["mean"] == 1
     assert found["active alignments"]["mean"] == 1
@@ -254,7 +256,8 @@ def test_vectors_from_before_an_interrupt_are_kept_and_the_message_says_how_to_g
     ) -> list[np.ndarray]:
         if len(batches) == 2:
             raise KeyboardInterrupt
-        batches.append([*texts])
+        if {*texts} != {*PROBES}:  # by which the encoder is known
+            batches.append([*texts])
         return encode(encoder, texts, spans)
 
     monkeypatch.setattr(SentenceEncoder, "encode", interrupted)

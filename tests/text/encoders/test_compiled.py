@@ -157,7 +157,7 @@ def test_vectors_of_the_bundled_model_are_those_of_torch(precision: str, minilm:
     spans = [whole(text) for text in HOSTILE]
     pairs = [
         (kind(minilm, backend=f"openvino {precision}", **layer), kind(minilm, backend="torch", **layer))
-        for kind, layer in ((SentenceEncoder, {}), *((WordEncoder, {"layer": layer}) for layer in range(7)))
+        for kind, layer in ((SentenceEncoder, {}), *((WordEncoder, {"layer": layer}) for layer in (0, 3, 6)))
     ]
     for encoders in pairs:
         ours, theirs = (np.concatenate(encoder.encode(HOSTILE, spans)) for encoder in encoders)
