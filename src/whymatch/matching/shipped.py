@@ -79,7 +79,8 @@ def shipped_background(aligner: SplitsAndEncodes) -> Background:
     if aligner.encoder.name == MINILM and aligner.splitter is sentences:
         return _of_minilm()
     documents = _sampled(aligner.splitter)
-    key = hashlib.sha256(json.dumps([encoder_key(aligner.encoder), [text.spans for text in documents]]).encode())
+    known_as = encoder_key(aligner.encoder, by_backend=False)
+    key = hashlib.sha256(json.dumps([known_as, [text.spans for text in documents]]).encode())
     file = cache_folder() / f"background-{key.hexdigest()[:32]}.safetensors"
     try:
         return Background.read(file)

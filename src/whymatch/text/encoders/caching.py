@@ -202,16 +202,17 @@ def _keep_if_possible(cache: VectorCache) -> None:
         _LOGGER.warning("Vectors are not kept in %s: %s.", cache.folder, error.strerror or error)
 
 
-def encoder_key(encoder: Encoder) -> str:
+def encoder_key(encoder: Encoder, *, by_backend: bool = True) -> str:
     """A name for files: that of an encoder with these weights, of 32 hexadecimal digits.
 
-    It changes with the encoder's name, its backend, the files in its folder where it has one, and with its vectors of
-    a few texts, which count to three digits, so that rounding does not change it.
+    It changes with the encoder's name, the files in its folder where it has one, and with its vectors of a few texts,
+    which count to three digits, so that rounding does not change it; and `by_backend` with its backend.
     """
+    backend = getattr(encoder, "backend", None) if by_backend else None
     folder = getattr(encoder, "folder", None)
     files = [] if folder is None else [file for file in sorted(Path(folder).rglob("*")) if file.is_file()]
     states = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-    digest = hashlib.sha256(json.dumps([encoder.name, getattr(encoder, "backend", None), states]).encode())
+    digest = hashlib.sha256(json.dumps([encoder.name, backend, states]).encode())
     with suppress(ValueError):  # it refuses texts that it does not know
         for rows in encoder.encode(PROBES, [lines(text) for text in PROBES]):
             digest.update(f"{rows.shape}".encode() + _sketch(np.asarray(rows, np.float64)).tobytes())
