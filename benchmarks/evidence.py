@@ -77,7 +77,7 @@ def main() -> None:
 
 def ranking(corpus: Corpus, aligner: wm.Aligner, queries: int, number: int) -> dict[str, float]:
     """MAP over all posts, recall where 1% of random pairs pass, and that share by sizes; gives the thresholds."""
-    relevant = _relevant(corpus)
+    relevant = relevant_of(corpus)
     asked = sorted(random.Random(0).sample(sorted(relevant), min(queries, len(relevant))))
     pairs = random_pairs(corpus, number, seed=0)
     wholes = np.stack([pooled(vectors) for vectors in corpus.vectors])
@@ -111,7 +111,7 @@ def ranking(corpus: Corpus, aligner: wm.Aligner, queries: int, number: int) -> d
     }
     precisions: dict[str, np.ndarray] = {}
     for name, scorer in scorers.items():
-        precisions[name] = np.array([_precision(scorer, query, relevant[query], len(wholes)) for query in asked])
+        precisions[name] = np.array([precision_of(scorer, query, relevant[query], len(wholes)) for query in asked])
     rows, thresholds = [], {}
     for name, scorer in scorers.items():
         random_scores = _in_parts(scorer, pairs)
@@ -158,13 +158,13 @@ def templates(
     known = {frozenset(pair) for pair in corpus.matches}
     drawn = [draw.sample(changed, 2) for _ in range(number)]
     pairs = [(left, right) for left, right in drawn if frozenset((left, right)) not in known]
-    relevant = {query: others for query, others in _relevant(corpus).items() if corpus.groups[query] == site}
+    relevant = {query: others for query, others in relevant_of(corpus).items() if corpus.groups[query] == site}
     asked = sorted(draw.sample(sorted(relevant), min(queries, len(relevant))))
     lines = []
     for name, part in (("before", corpus), ("after", after)):
         measured = Measured(part, aligner)
         passes = [_share(measured.surprise(chosen) > threshold) for chosen in (pairs, random_pairs(corpus, number, 0))]
-        precision = np.mean([_precision(measured.surprise, query, relevant[query], len(rows)) for query in asked])
+        precision = np.mean([precision_of(measured.surprise, query, relevant[query], len(rows)) for query in asked])
         lines.append([name, *passes, f"{precision:.4f}"])
     print(f"Five fixed sentences before every post of {site}: {len(asked)} queries of that site\n")
     print(table(["", "random pairs of the site that pass", "of all sites", "MAP"], lines), "\n", flush=True)
@@ -216,8 +216,9 @@ def other_encoders(corpora: Sequence[Corpus], threshold: float, word_vectors: Pa
     """How many random pairs pass the threshold of MiniLM's sentences with other spans and encoders, without tuning."""
     aligners = {"words, MiniLM's layer 3": wm.Aligner("word")}
     if word_vectors is not None:
-        aligners["sentences, word vectors"] = wm.Aligner(encode=str(word_vectors))
-        aligners["words, word vectors"] = wm.Aligner("word", str(word_vectors))
+        means = wm.RecurrentEncoder(wm.read_vectors(word_vectors), layers=0)
+        aligners["sentences, word vectors"] = wm.Aligner(encode=means)
+        aligners["words, word vectors"] = wm.Aligner("word", means)
     rows = []
     for name, aligner in aligners.items():
         shares = []
@@ -260,7 +261,7 @@ def times(aligner: wm.Aligner, corpus: Corpus) -> None:
     print(table(["1,000 pairs from given vectors", "time", "of plain cosine"], rows), "\n", flush=True)
 
 
-def _relevant(corpus: Corpus) -> dict[int, set[int]]:
+def relevant_of(corpus: Corpus) -> dict[int, set[int]]:
     relevant: dict[int, set[int]] = {}
     for left, right in corpus.matches:
         relevant.setdefault(left, set()).add(right)
@@ -268,7 +269,7 @@ def _relevant(corpus: Corpus) -> dict[int, set[int]]:
     return relevant
 
 
-def _precision(scorer: Scorer, query: int, relevant: set[int], documents: int) -> float:
+def precision_of(scorer: Scorer, query: int, relevant: set[int], documents: int) -> float:
     others = [number for number in range(documents) if number != query]
     scores = scorer([(query, other) for other in others])
     return average_precision(scores.tolist(), [number in relevant for number in others])

@@ -12,7 +12,7 @@ import whymatch as wm
 from whymatch.datasets.corpora import read_texts
 from whymatch.datasets.markup import page_text
 from whymatch.matching.aligner import Aligner
-from whymatch.text.encoders.precomputed import KnownVectors
+from whymatch.progress import progress_bar
 
 CHOICES = ("tex", "gaming", "physics", "wordpress", "mathematica", "stats")
 """StackExchange sites on which choices were made."""
@@ -51,8 +51,7 @@ class Encoding:
     """Splits and encodes texts with an aligner's parts; vectors are kept in a folder, and encoded once."""
 
     def __init__(self, aligner: Aligner, folder: Path) -> None:
-        self.aligner, self.folder = aligner, folder
-        self.known = KnownVectors.read(folder)
+        self.aligner, self.encoder = aligner, wm.CachedEncoder(aligner.encoder, folder)
 
     def corpus(
         self,
@@ -63,20 +62,17 @@ class Encoding:
         others: Sequence[tuple[int, int]] = (),
     ) -> Corpus:
         """The corpus of these texts."""
-        documents = []
+        documents, vectors = list[wm.Document](), list[np.ndarray]()
         for text in texts:
             whole = self.aligner.split(text)
             documents.append(wm.Document(whole.text, whole.spans[:MAX_SPANS]))
-        missing = [text for text in dict.fromkeys(documents) if self.known.get(text.text, text.spans) is None]
-        for start in range(0, len(missing), _TEXTS_PER_CALL):
-            batch = missing[start : start + _TEXTS_PER_CALL]
-            encoded = self.aligner.encoder.encode([text.text for text in batch], [text.spans for text in batch])
-            for document, rows in zip(batch, encoded, strict=True):
-                self.known.put(document.text, document.spans, rows)
-            self.known.write(self.folder)
-            print(f"{name}: {start + len(batch):,} of {len(missing):,} texts encoded", flush=True)
-        vectors = [self.known.get(text.text, text.spans) for text in documents]
-        return Corpus(name, documents, [v for v in vectors if v is not None], groups, matches, others)
+        with progress_bar(f"encoding {name}", len(documents)) as update:
+            for start in range(0, len(documents), _TEXTS_PER_CALL):
+                batch = documents[start : start + _TEXTS_PER_CALL]
+                vectors += self.encoder.encode([text.text for text in batch], [text.spans for text in batch])
+                update(len(vectors))
+        self.encoder.keep()
+        return Corpus(name, documents, vectors, groups, matches, others)
 
 
 def stackexchange(data: Path, encoding: Encoding, *, titles: bool = False) -> Corpus:

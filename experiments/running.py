@@ -22,7 +22,6 @@ from whymatch.cost import Cost
 from whymatch.datasets.folders import read_split
 from whymatch.files import held, read_json
 from whymatch.learning.building import build
-from whymatch.learning.caching import VectorCache
 from whymatch.learning.evaluate import choose_thresholds, evaluate
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import NO_COUNTS, Settings
@@ -31,6 +30,7 @@ from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Transport
 from whymatch.matching.saving import from_pretrained
+from whymatch.text.encoders.caching import VectorCache
 from whymatch.text.encoders.trainable import Projected
 
 
@@ -115,7 +115,7 @@ def run_row(
             settings, folder, True, watch, Processes(), cache, keep=_kept(row), prepare=partial(_prepare, row)
         )
     model = from_pretrained(folder / "best")
-    _share(cache, model, settings)
+    _share(cache, model)
     watch.line("measuring on the test split")
     measured = {"validation": run.validation, "results": evaluate(model, test), "megabytes": _size(folder / "best")}
     if curved and isinstance(model, Classifier) and isinstance(model.rule, Attend):
@@ -161,13 +161,13 @@ def _untrained(settings: Settings, cache: VectorCache) -> Ranker | Classifier:
     counts_words = Cost.from_list(settings.cost, NO_COUNTS).word_counts is not None
     counted: Sequence[Any] = read_split(settings.data, "train", settings.task, settings.spans) if counts_words else ()
     model = build(settings, [*counted, *validation])
-    _share(cache, model, settings)
+    _share(cache, model)
     if isinstance(model, Classifier):
         model.thresholds = choose_thresholds(model, validation)
     return model
 
 
-def _share(cache: VectorCache, model: Ranker | Classifier, settings: Settings) -> None:
+def _share(cache: VectorCache, model: Ranker | Classifier) -> None:
     """Gives a frozen encoder the vectors of runs before."""
     if isinstance(model.aligner.encoder, Projected):
-        cache.share(model.aligner.encoder, settings.encoder.model)
+        cache.share(model.aligner.encoder)

@@ -15,6 +15,7 @@ LAYERS = [
     "reading",
     "forking",
     "interruption",
+    "progress",
     "batching",
     "arrays",
     "transport",

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from whymatch.matching.ranker import Ranker
     from whymatch.search.index import Index
     from whymatch.text.document import Document
+    from whymatch.text.encoders.caching import CachedEncoder
     from whymatch.text.encoders.context import WordEncoder
+    from whymatch.text.encoders.own import FunctionEncoder
     from whymatch.text.encoders.precomputed import Precomputed
     from whymatch.text.encoders.recurrent import RecurrentEncoder
     from whymatch.text.encoders.sentence import SentenceEncoder
+    from whymatch.text.encoders.static import StaticEncoder
     from whymatch.text.spans import Span
     from whymatch.text.vectors import read_vectors
     from whymatch.transport.constraints import Balanced, Constraint, Each, Exactly, OneTo, UpTo
@@ -36,6 +39,7 @@ _HOMES = {
     "Alignment": "matching.alignment",
     "Background": "cost",
     "Balanced": "transport.constraints",
+    "CachedEncoder": "text.encoders.caching",
     "Classifier": "matching.classifier",
     "Comparison": "versions.comparison",
     "Constraint": "transport.constraints",
@@ -43,6 +47,7 @@ _HOMES = {
     "Document": "text.document",
     "Each": "transport.constraints",
     "Exactly": "transport.constraints",
+    "FunctionEncoder": "text.encoders.own",
     "InOrder": "transport.groups",
     "Index": "search.index",
     "Link": "matching.parts",
@@ -52,6 +57,7 @@ _HOMES = {
     "RecurrentEncoder": "text.encoders.recurrent",
     "SentenceEncoder": "text.encoders.sentence",
     "Span": "text.spans",
+    "StaticEncoder": "text.encoders.static",
     "UpTo": "transport.constraints",
     "WordEncoder": "text.encoders.context",
     "check": "checking.check",
@@ -68,6 +74,7 @@ __all__ = [
     "Alignment",
     "Background",
     "Balanced",
+    "CachedEncoder",
     "Classifier",
     "Comparison",
     "Constraint",
@@ -75,6 +82,7 @@ __all__ = [
     "Document",
     "Each",
     "Exactly",
+    "FunctionEncoder",
     "InOrder",
     "Index",
     "Link",
@@ -84,6 +92,7 @@ __all__ = [
     "RecurrentEncoder",
     "SentenceEncoder",
     "Span",
+    "StaticEncoder",
     "UpTo",
     "WordEncoder",
     "check",

@@ -34,5 +34,5 @@ def library() -> Aligner:
 def no_lines_of_progress() -> Iterator[None]:
     """On a busy machine work takes long enough for lines of progress, which tests of other output do not expect."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("whymatch.cli.console.SECONDS_BETWEEN_LINES", float("inf"))
+        patch.setattr("whymatch.progress.SECONDS_BETWEEN_LINES", float("inf"))
         yield

@@ -1,10 +1,13 @@
 """`whymatch align --pairs`: a bad line is reported and loses no other."""
 
+import gc
 import os
 import tracemalloc
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.cli.running import GOOD, LONG, QUESTION, SHORT, Align, Ran, row, strict, written
@@ -13,6 +16,9 @@ from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.judging import MIN_BATCH_TEXTS
 from whymatch.text.encoders import models
+from whymatch.text.encoders.caching import PROBES
+from whymatch.text.encoders.sentence import SentenceEncoder
+from whymatch.text.spans import Span
 
 pytestmark = pytest.mark.skipif(find_spec(models.BUNDLE) is None, reason=f"{models.BUNDLE} is not installed")
 
@@ -83,6 +89,25 @@ def test_pairs_that_are_all_good_are_aligned_as_alone_and_in_silence(
         assert found.to_pharaoh() == alone.to_pharaoh()
         assert found.score == pytest.approx(alone.score, abs=1e-3)
         assert found.probability == pytest.approx(alone.probability, abs=1e-3)
+
+
+def test_with_a_cache_a_second_run_encodes_nothing_and_prints_the_same(
+    align: Align, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("--pairs", written(tmp_path, "pairs.jsonl", row(SHORT, LONG)), "--cache", tmp_path / "vectors")
+    plain, first = align(*arguments[:2], "--no-relations"), align(*arguments, "--no-relations")
+    gc.collect()  # what was encoded is written when the encoder is no longer used
+    read, encode = list[str](), SentenceEncoder.encode
+
+    def counted(self: SentenceEncoder, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
+        read.extend(texts)
+        return encode(self, texts, spans)
+
+    monkeypatch.setattr(SentenceEncoder, "encode", counted)
+    second = align(*arguments, "--no-relations")
+    assert plain == first == second
+    assert not {*read} - {*PROBES}
+    assert [*(tmp_path / "vectors").glob("*/*.safetensors")]
 
 
 @pytest.mark.parametrize("id_", ["a\u2028b", 0, None, 1.5, ["x", {"y": "é"}], False])

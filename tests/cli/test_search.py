@@ -85,7 +85,7 @@ def test_columns_are_checked_before_a_model_is_loaded(
 def test_without_a_terminal_lines_say_how_far_it_is(
     run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("whymatch.cli.console.SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("whymatch.progress.SECONDS_BETWEEN_LINES", 0.0)
     ran = run("index", written(tmp_path), tmp_path / "out")
     assert re.search(r"^indexing: 100%, \d+\.\d documents/s$", ran.err, re.MULTILINE)
 

@@ -10,7 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
 
-from whymatch.cli.console import complain, is_watched, multiply_in_one_thread, progress_bar, read_text, standard_input
+from whymatch.cli.console import complain, multiply_in_one_thread, read_text, standard_input
+from whymatch.progress import is_watched, progress_bar
 from whymatch.reading import MEGABYTE, json_lines, opened
 from whymatch.text.spans import is_blank
 from whymatch.transport.constraints import EXAMPLES
@@ -57,9 +58,11 @@ def add_to(verbs: Any) -> None:
 def add_aligner_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options from which `build_aligner` makes an aligner, and those of reading texts."""
     parser.add_argument("--spans", default="sentence", help="sentence (default), word, paragraph, line, text or punkt")
-    models = "a model's folder or name, word vectors, or multilingual (default: MiniLM)"
+    models = "a model's folder or name, also of a static one, word vectors, or multilingual (default: MiniLM)"
     parser.add_argument("--encoder", metavar="MODEL", help=models)
     parser.add_argument("--layer", type=int, help="with --spans word: the layer of the model (default: the middle)")
+    cache = "keep vectors in FOLDER, for runs that repeat: what was encoded before is not encoded again"
+    parser.add_argument("--cache", type=Path, metavar="FOLDER", help=cache)
     costs = "evidence (default), cosine, calibrated (for words of texts that are known to match), dot, euclidean"
     parser.add_argument("--cost", metavar="NAME", help=costs)
     background = "texts that evidence is judged against: a corpus as for whymatch index, or the folder of an index"
@@ -164,6 +167,10 @@ def build_aligner(settings: argparse.Namespace, *, below: float | None = None) -
     from whymatch.text.encoders.naming import encoder_for
 
     encoder = encoder_for(settings.spans, settings.encoder, layer=settings.layer, download=settings.download)
+    if settings.cache is not None:
+        from whymatch.text.encoders.caching import CachedEncoder
+
+        encoder = CachedEncoder(encoder, settings.cache)
     aligner = Aligner(settings.spans, encoder, cost, below=below, limit=settings.limit)
     if settings.background is None:
         return aligner

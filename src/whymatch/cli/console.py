@@ -1,21 +1,18 @@
-"""Standard input, output and error, as the verbs use them: texts read, errors reported, progress shown."""
+"""Standard input, output and error, as the verbs use them: texts read, errors reported, trainings watched."""
 
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
+from whymatch.progress import progress_bar
 from whymatch.reading import MEGABYTE, decoded
 from whymatch.show.words import plain
 
 if TYPE_CHECKING:
     from whymatch.learning.train import Watch
-
-SECONDS_BETWEEN_LINES = 30.0  # of progress, where standard error is no terminal
 
 
 def complain(message: object) -> None:
@@ -60,53 +57,6 @@ def standard_input() -> BinaryIO:
     if sys.stdin is None:
         raise ValueError("Standard input is closed.")
     return sys.stdin.buffer
-
-
-def is_watched() -> bool:
-    """Whether a person sees standard error, and can be shown a progress bar."""
-    return sys.stderr is not None and sys.stderr.isatty() and find_spec("rich") is not None
-
-
-@contextmanager
-def progress_bar(description: str, total: int | None, *columns: str) -> Iterator[Callable[..., None]]:
-    """Yields a function that takes the number done so far, and by name values for `columns`, `total`, `description`.
-
-    Shows a bar at a terminal, and a line now and then in a log file or a pipe.
-    """
-    if sys.stderr is None or int(os.environ.get("RANK", "0")) > 0:  # of several processes only the first one reports
-        yield lambda done, **values: None
-        return
-    if not is_watched():
-        yield _progress_lines(description, total)
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    shown: list[Any] = [*Progress.get_default_columns(), *(f"{{task.fields[{name}]}}" for name in columns)]
-    with Progress(*shown, console=Console(stderr=True), redirect_stdout=False, redirect_stderr=True) as progress:
-        fields: dict[str, Any] = dict.fromkeys(columns, "")
-        task = progress.add_task(description, total=total, **fields)
-
-        def update(done: int, **values: Any) -> None:
-            progress.update(task, completed=done, **values)
-
-        yield update
-
-
-def _progress_lines(description: str, total: int | None) -> Callable[..., None]:
-    """As `progress_bar`, with one line every `SECONDS_BETWEEN_LINES`."""
-    written = time.monotonic()
-
-    def update(done: int, **values: Any) -> None:
-        nonlocal written
-        if time.monotonic() - written < SECONDS_BETWEEN_LINES:
-            return
-        written = time.monotonic()
-        name, size = values.pop("description", description), values.pop("total", total)
-        share = f"{done / size:.0%}" if size else f"{done:,}"
-        print(f"{name}: {', '.join([share, *map(str, values.values())])}", file=sys.stderr, flush=True)
-
-    return update
 
 
 @contextmanager

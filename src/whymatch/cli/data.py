@@ -49,9 +49,9 @@ def run_list(settings: argparse.Namespace) -> None:
 
 def run_prepare(settings: argparse.Namespace) -> None:
     """Prepares a data set, and prints its statistics beside the published ones."""
-    from whymatch.cli.console import progress_bar
     from whymatch.datasets.conversion import statistics_table
     from whymatch.datasets.prepare import Choices, prepare
+    from whymatch.progress import progress_bar
     from whymatch.show.terminal import table
 
     name, out = settings.name, settings.out

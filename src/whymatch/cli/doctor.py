@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from whymatch import __file__ as package
 from whymatch import __version__
-from whymatch.cli.console import is_watched, multiply_in_one_thread
+from whymatch.cli.console import multiply_in_one_thread
 from whymatch.files import cache_folder
+from whymatch.progress import is_watched
 from whymatch.show.words import plain
 
 if TYPE_CHECKING:

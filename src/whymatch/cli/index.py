@@ -5,7 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whymatch.cli.console import complain, progress_bar
+from whymatch.cli.console import complain
+from whymatch.progress import progress_bar
 
 if TYPE_CHECKING:
     from whymatch.datasets.documents import CorpusFiles

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whymatch.cli.align import chosen_constraint
-from whymatch.cli.console import complain, progress_bar
+from whymatch.cli.console import complain
+from whymatch.progress import progress_bar
 from whymatch.transport.constraints import EXAMPLES
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whymatch.cli.align import chosen_constraint
-from whymatch.cli.console import complain, multiply_in_one_thread, progress_bar, read_text
+from whymatch.cli.console import complain, multiply_in_one_thread, read_text
 from whymatch.cli.index import open_index
 from whymatch.files import write_whole
+from whymatch.progress import progress_bar
 from whymatch.show.words import number, plain
 from whymatch.transport.constraints import EXAMPLES
 

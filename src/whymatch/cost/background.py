@@ -4,7 +4,7 @@ import hashlib
 import json
 import random
 from collections.abc import Iterable, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
 from pathlib import Path
@@ -121,8 +121,15 @@ class Background:
 
     @cached_property
     def _stored(self) -> np.ndarray:
-        """The vectors as they are stored."""
-        return in_stored_precision(self.vectors)
+        """The vectors in half precision, or in single where they are too large or too small for that."""
+        with np.errstate(over="ignore"):
+            half = self.vectors.astype(np.float16)
+        largest = float(np.abs(self.vectors).max(initial=0.0))
+        return half if np.allclose(half, self.vectors, rtol=0, atol=1e-3 * largest) else self.vectors
+
+    def as_stored(self) -> "Background":
+        """The background as `read` gives it after `write`: its vectors in half precision, where that holds them."""
+        return replace(self, vectors=self._stored.astype(np.float32))
 
     @cached_property
     def counts(self) -> WordCounts:
@@ -247,14 +254,6 @@ class _Table:
     prepared: np.ndarray
     threshold: float
     scale: float
-
-
-def in_stored_precision(vectors: np.ndarray) -> np.ndarray:
-    """Vectors in half precision, or in single where they are too large or too small for that."""
-    with np.errstate(over="ignore"):
-        half = vectors.astype(np.float16)
-    largest = float(np.abs(vectors).max(initial=0.0))
-    return half if np.allclose(half, vectors, rtol=0, atol=1e-3 * largest) else vectors.astype(np.float32)
 
 
 def _own_costs(cost: "Cost", documents: Sequence[Document], prepared: np.ndarray) -> np.ndarray:

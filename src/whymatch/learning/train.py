@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -18,7 +19,6 @@ from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
 from whymatch.files import check_new, held, read_json, write_whole
 from whymatch.learning.building import build, check_parts, texts_of
-from whymatch.learning.caching import VectorCache, encode_once
 from whymatch.learning.card import write_card
 from whymatch.learning.evaluate import evaluate
 from whymatch.learning.fit import Fitting, TrainingProgress, fit
@@ -29,8 +29,12 @@ from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.saving import from_pretrained
 from whymatch.text.document import Document
+from whymatch.text.encoders.caching import VectorCache
 from whymatch.text.encoders.trainable import Projected
 from whymatch.text.encoders.tuning import TunedEncoder
+
+TEXTS_PER_BATCH = 2048  # texts that are encoded at a time
+SECONDS_BETWEEN_WRITES = 60.0  # of vectors, while texts are being encoded
 
 
 @dataclass(frozen=True)
@@ -130,9 +134,9 @@ def train_one(
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / "settings.json", json.dumps(started_with, indent=1))
     if isinstance(model.aligner.encoder, Projected):
-        cache.share(model.aligner.encoder, settings.encoder.model)
+        cache.share(model.aligner.encoder)
         texts = texts_of([*train_split, *validation])
-        encode_once(model.aligner.encoder, texts, watch.line, watch.encoded, cache if processes.first else None)
+        _encode_once(model.aligner.encoder, texts, watch.line, watch.encoded, cache if processes.first else None)
     task = build_task(model, validation, settings.loss, teacher)
     fitting: Fitting[Any] = Fitting(
         task, settings.schedule, folder, watch.line, partial(watch.progress, settings), processes
@@ -143,6 +147,31 @@ def train_one(
         model.save_pretrained(folder / "best")
     processes.wait()
     return Run(settings, best, folder, task.measure, processes.first)
+
+
+def _encode_once(
+    encoder: Projected,
+    texts: Sequence[Document],
+    report: Callable[[str], None],
+    progress: Callable[[int, int], None],
+    cache: VectorCache | None,
+) -> None:
+    """Leaves the vectors of all texts with the encoder; the cache writes them now and then, and at an interrupt."""
+    new = [text for text in texts if encoder.known.get(text.text, text.spans) is None]
+    known = f", {len(texts) - len(new):,} more are known" if len(new) < len(texts) else ""
+    report(f"encoding {len(new):,} texts, once{known}")
+    written = time.monotonic()
+    try:
+        for start in range(0, len(new), TEXTS_PER_BATCH):
+            batch = new[start : start + TEXTS_PER_BATCH]
+            encoder.frozen([text.text for text in batch], [text.spans for text in batch])
+            progress(start + len(batch), len(new))
+            if cache is not None and time.monotonic() - written > SECONDS_BETWEEN_WRITES:
+                cache.keep()
+                written = time.monotonic()
+    finally:
+        if cache is not None:
+            cache.keep()
 
 
 def _bases(model: Ranker | Classifier) -> dict[str, str]:

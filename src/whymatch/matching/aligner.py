@@ -1,8 +1,9 @@
 """From two texts to their alignment: split, encode, compare, solve."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,9 +26,9 @@ from whymatch.matching.solving import (
     prove_batch,
     solve_batch,
 )
+from whymatch.progress import Update, call_progress
 from whymatch.text.document import LIMIT, Document, document
 from whymatch.text.encoders import (
-    Encoder,
     Pair,
     Vectors,
     all_or_raise,
@@ -38,6 +39,7 @@ from whymatch.text.encoders import (
 )
 from whymatch.text.encoders.models import MINILM
 from whymatch.text.encoders.naming import encoder_for
+from whymatch.text.encoders.own import GivenEncoder, given_encoder
 from whymatch.text.encoders.precomputed import Precomputed
 from whymatch.text.spans import Splitter, splitter, words
 from whymatch.transport.constraints import Constraint, UpTo, check_constraint
@@ -62,7 +64,9 @@ class Aligner:
 
     Args:
         spans: sentence, word, paragraph, line, text, punkt, or a function of a text that gives its spans.
-        encode: a model's name or folder, "multilingual", a file of word vectors, or an encoder.
+        encode: a model's name or folder, "multilingual", a file of word vectors, or an encoder; also a model with a
+            method `encode`, such as a SentenceTransformer or a StaticModel, or any function from a list of strings to
+            an array (n, d).
         cost: evidence, cosine, calibrated, dot, euclidean or another key of `whymatch.cost.COSTS`, or a `Cost`.
         below: the cost under which spans match where a constraint does not say; 0 for evidence, which is in minus bits.
         background: what evidence is measured against: texts like those that are compared, 200 or more, as a list, a
@@ -77,7 +81,7 @@ class Aligner:
     def __init__(
         self,
         spans: str | Splitter = "sentence",
-        encode: str | Encoder | None = None,
+        encode: str | Path | GivenEncoder | None = None,
         cost: str | Cost | None = None,
         *,
         below: float | None = None,
@@ -89,7 +93,10 @@ class Aligner:
         self.splitter = splitter(spans) if isinstance(spans, str) else spans
         of_words = self.splitter is words
         self.separator = " " if of_words else "\n"  # between the pieces of a text that comes split
-        self.encoder = encoder_for(spans, encode) if encode is None or isinstance(encode, str) else encode
+        if encode is None or isinstance(encode, str | Path):
+            self.encoder = encoder_for(spans, encode)
+        else:
+            self.encoder = given_encoder(encode)
         if of_words and cost == "calibrated":
             cost = WORD_COST
         if cost is None and background is None and (isinstance(self.encoder, Precomputed) or reads_pairs(self.encoder)):
@@ -142,12 +149,14 @@ class Aligner:
         *,
         clip: bool = False,
         links_only: bool = False,
+        progress: bool | None = None,
     ) -> list[Alignment]:
         """One alignment per pair, encoded and solved together; `clip` makes k smaller where a text is short.
 
         `links_only` leaves out the margin and the path, which take longer than the links where texts have many spans.
+        `progress` says whether a bar is shown: by default at a terminal and in a notebook, where it takes longer.
         """
-        return all_or_raise(self.outcomes(pairs, constraint, clip=clip, links_only=links_only))
+        return all_or_raise(self.outcomes(pairs, constraint, clip=clip, links_only=links_only, progress=progress))
 
     def outcomes(
         self,
@@ -156,19 +165,28 @@ class Aligner:
         *,
         clip: bool = False,
         links_only: bool = False,
+        progress: bool | None = False,
     ) -> list[Alignment | ValueError]:
         """As `align_many`, but a pair that cannot be aligned gives its error and changes nothing for the others."""
         resolved = self.resolve(constraint)
         outcomes: list[Any] = [self._problem(pair, resolved, clip, constraint is None) for pair in pairs]
+        with call_progress("encoding", len(outcomes), progress) as update:
+            return self._outcomes(outcomes, links_only, update)
+
+    def _outcomes(self, outcomes: list[Any], links_only: bool, update: Update) -> list[Alignment | ValueError]:
+        """Alignments in place of problems; what is no problem stays as it is."""
         problems = {number: problem for number, problem in enumerate(outcomes) if isinstance(problem, Problem)}
-        vectors = self.encode([problem.texts for problem in problems.values()])
+        texts = [problem.texts for problem in problems.values()]
+        vectors = self.encode(texts, lambda done, items: update(done, total=items))
         outcomes = _put(outcomes, dict(zip(problems, vectors, strict=True)))
-        scale = self.judge.scale([problem.texts for problem in problems.values()], vectors)
+        scale, done = self.judge.scale(texts, vectors), 0
         for numbers, solved in self._solve_batches(problems, outcomes, scale):
             plans = [one for one in solved if isinstance(one, Solved)]
             alignments = iter(self.explain(plans, links_only=links_only, scale=scale))
             for number, one in zip(numbers, solved, strict=True):
                 outcomes[number] = next(alignments) if isinstance(one, Solved) else one
+            done += len(numbers)
+            update(done, total=len(problems), description="aligning")
         aligned = {number: why for number, why in enumerate(outcomes) if isinstance(why, Alignment)}
         return _put(outcomes, dict(zip(aligned, self.relate([*aligned.values()]), strict=True)))
 
@@ -207,9 +225,14 @@ class Aligner:
         """
         return document(text, self.splitter, limit=self.limit, separator=self.separator)
 
-    def encode(self, pairs: Sequence[Pair]) -> list[Vectors | ValueError]:
-        """The vectors (spans, dimensions) of both texts of each pair, or why there are none."""
-        return encode_pairs(self.encoder, pairs)
+    def encode(
+        self, pairs: Sequence[Pair], report: Callable[[int, int], None] = lambda done, items: None
+    ) -> list[Vectors | ValueError]:
+        """The vectors (spans, dimensions) of both texts of each pair, or why there are none.
+
+        `report` takes how many texts are encoded of how many.
+        """
+        return encode_pairs(self.encoder, pairs, report)
 
     def costs(self, pairs: Sequence[Pair]) -> list[np.ndarray]:
         """The cost (n, m) of every pair of spans, for each pair of split texts.

@@ -39,6 +39,8 @@ _OTHER_CALIBRATION = (
     "The calibration of {} was not used: its pairs were judged against a background of the other kind, "
     "a corpus of texts like theirs or texts of any kind."
 )
+MIN_SAME_COSINE = 0.999
+"""Of vectors of one text by the same weights: backends, precisions and storage differ by less."""
 _MAX_PAIRS_PER_BATCH = 2**20  # pairs of spans of random pairs of texts, padding included
 _PlainTails: TypeAlias = tuple[tuple[float, float], ...]
 
@@ -79,6 +81,7 @@ class Judge:
         self.calibration: Calibration | None = None
         """What was fitted to the user's own labelled pairs."""
         self._scales: dict[str, Scale] = {}
+        self._checked: Background | None = None
 
     def scale(self, pairs: Sequence[Pair], vectors: Sequence[Vectors | ValueError]) -> Scale | None:
         """What the evidence of pairs of texts with these vectors is measured by; None if the cost is no evidence.
@@ -88,6 +91,7 @@ class Judge:
         if self.cost.evidence is None or all(isinstance(both, ValueError) for both in vectors):
             return None
         if self.background is not None:
+            self._check_weights(self.background)
             return self.scale_of(self.background)
         encoded = [(pair, both) for pair, both in zip(pairs, vectors, strict=True) if not isinstance(both, ValueError)]
         by_text = {text: rows for pair, both in encoded for text, rows in zip(pair, both, strict=True)}
@@ -102,6 +106,27 @@ class Judge:
     @cached_property
     def _shipped(self) -> Background:
         return shipped_background(self.aligner)
+
+    def _check_weights(self, background: Background) -> None:
+        """Raises ValueError if a background that was given has vectors of other weights than the encoder's.
+
+        They are told apart by the vectors of one text, once.
+        """
+        if background is self._checked:
+            return
+        text = min(background.documents, key=lambda document: len(document.text))
+        start = sum(map(len, background.documents[: background.documents.index(text)]))
+        try:
+            (own,) = self.encoder.encode([text.text], [text.spans])
+        except ValueError:  # it knows no other texts than those that are compared
+            return
+        known = background.vectors[start : start + len(text)]
+        if own.shape != known.shape or _least_cosine(own, known) < MIN_SAME_COSINE:
+            raise ValueError(
+                f"{background!r} was made with other vectors than {self.encoder.name} gives now. "
+                "Make it with the aligner that uses it: Background.of(texts, aligner)."
+            )
+        self._checked = background
 
     def scale_of(self, background: Background, chance: Chance | None = None) -> Scale:
         """What evidence against a background is measured by; what its random pairs have is computed once.
@@ -250,6 +275,14 @@ def _foreign(encoder: Encoder, pair: Pair, tails: tuple[_PlainTails, _PlainTails
             yield f"The {side} text looks {name}, a language that {encoder.name} does not read."
     if any(names):
         yield other_languages(encoder)
+
+
+def _least_cosine(ours: np.ndarray, theirs: np.ndarray) -> float:
+    """The least cosine of rows with rows; that of zero vectors with zero vectors is 1."""
+    left, right = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
+    norms = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
+    same = (left == right).all(axis=1)
+    return float(np.where(same, 1.0, (left * right).sum(axis=1) / np.where(norms > 0, norms, 1)).min(initial=1.0))
 
 
 def _plain(tails: np.ndarray) -> _PlainTails:

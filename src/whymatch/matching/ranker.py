@@ -34,7 +34,9 @@ class Ranker(Matcher):
             raise TypeError("rank takes a query and a list of documents; this one is a single text.")
         pairs = [(query, text) for text in documents]
         if isinstance(self.rule, Transport):
-            alignments = self.aligner.align_many(pairs, self.rule.constraint, clip=True, links_only=True)
+            alignments = self.aligner.align_many(
+                pairs, self.rule.constraint, clip=True, links_only=True, progress=False
+            )
             scored = [(why.score, why.links) for why in alignments]
         else:
             scored = self._attend(pairs)

@@ -13,12 +13,14 @@ from safetensors.numpy import load_file
 
 from whymatch import __version__
 from whymatch.cost import Background, Cost
-from whymatch.cost.background import SplitsAndEncodes, in_stored_precision, sample
+from whymatch.cost.background import SplitsAndEncodes, sample
 from whymatch.cost.evidence import measure_key
 from whymatch.files import cache_folder, read_json, write_whole
 from whymatch.matching.significance import Calibration, Chance
 from whymatch.show.words import SHIPPED_BACKGROUND
 from whymatch.text.document import Document, document
+from whymatch.text.encoders import check_finite
+from whymatch.text.encoders.caching import encoder_key
 from whymatch.text.encoders.models import MINILM
 from whymatch.text.spans import Splitter, sentences
 
@@ -70,16 +72,16 @@ def shipped_background(aligner: SplitsAndEncodes) -> Background:
     """The shipped texts as an aligner splits and encodes them.
 
     Vectors of sentences by MiniLM ship too. Others are encoded once, and kept in the user's folder of caches.
+
+    Raises:
+        ValueError: if the encoder refuses a text, or gives NaN or infinity for one.
     """
     if aligner.encoder.name == MINILM and aligner.splitter is sentences:
         return _of_minilm()
     by_default = aligner.splitter is sentences  # then the version says how texts are split, and nothing has to be
     documents = () if by_default else _sampled(aligner.splitter)
-    first = documents[0] if documents else document(shipped_texts()[0], sentences)
-    probe = aligner.encoder.encode([first.text], [first.spans])[0]
     facts = [__version__, *shipped_texts()] if by_default else [text.spans for text in documents]
-    key = hashlib.sha256(json.dumps([aligner.encoder.name, facts]).encode())
-    key.update(np.round(np.asarray(probe, np.float64), 3).tobytes())
+    key = hashlib.sha256(json.dumps([encoder_key(aligner.encoder, by_backend=False), facts]).encode())
     file = cache_folder() / f"background-{key.hexdigest()[:32]}.safetensors"
     try:
         return Background.read(file)
@@ -87,8 +89,10 @@ def shipped_background(aligner: SplitsAndEncodes) -> Background:
         pass
     documents = documents or _sampled(aligner.splitter)
     encoded = aligner.encoder.encode([text.text for text in documents], [text.spans for text in documents])
-    vectors = in_stored_precision(np.concatenate(encoded))  # the same before and after it was cached
-    background = Background(NAME, aligner.encoder.name, documents, vectors, general=True)
+    for text, rows in zip(documents, encoded, strict=True):
+        check_finite(aligner.encoder.name, text, rows)
+    vectors = np.concatenate(encoded)
+    background = Background(NAME, aligner.encoder.name, documents, vectors, general=True).as_stored()
     with suppress(OSError):  # it is encoded again next time
         file.parent.mkdir(parents=True, exist_ok=True)
         background.write(file)

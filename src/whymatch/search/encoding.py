@@ -1,7 +1,7 @@
 """From texts to the entries of an index, and the identity of the encoder that made their vectors."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -39,8 +39,13 @@ def aligner_and_constraint(matcher: AlignerOrRanker) -> tuple[Aligner, Constrain
     return matcher.aligner, matcher.rule.constraint
 
 
-def make_entries(aligner: Aligner, texts: Mapping[str, Text]) -> dict[str, Entry | ValueError]:
-    """The entry of each text by its id, or what is wrong with the text; a bad one changes nothing for the others."""
+def make_entries(
+    aligner: Aligner, texts: Mapping[str, Text], report: Callable[[int, int], None] = lambda done, texts: None
+) -> dict[str, Entry | ValueError]:
+    """The entry of each text by its id, or what is wrong with the text; a bad one changes nothing for the others.
+
+    `report` takes how many texts are encoded of how many.
+    """
     outcomes: dict[str, Entry | ValueError] = {}
     documents: dict[str, Document] = {}
     for id_, text in texts.items():
@@ -49,7 +54,7 @@ def make_entries(aligner: Aligner, texts: Mapping[str, Text]) -> dict[str, Entry
             documents[id_] = split_text(aligner, text)
         except (ValueError, TypeError) as error:
             outcomes[id_] = ValueError(str(error))
-    encoded = encode_texts(aligner.encoder, [*documents.values()])
+    encoded = encode_texts(aligner.encoder, [*documents.values()], report)
     for (id_, text), vectors in zip(documents.items(), encoded, strict=True):
         try:
             if isinstance(vectors, ValueError):

@@ -14,6 +14,7 @@ from whymatch.matching.aligner import Aligner, Text
 from whymatch.matching.shipped import shipped_background
 from whymatch.matching.significance import Scale
 from whymatch.matching.solving import SIGNIFICANT, Solved
+from whymatch.progress import call_progress
 from whymatch.search.background import KeptBackground, SampledRow
 from whymatch.search.encoding import AlignerOrRanker, Identity, aligner_and_constraint, make_entries, split_text
 from whymatch.search.entries import ENTRY_COLUMNS, TAIL_COLUMNS, Entry, from_arrow, table_schema, to_arrow
@@ -136,13 +137,19 @@ class Index:
         if self._kept.refresh():
             self._scale = None
 
-    def add(self, documents: Mapping[str, Text]) -> int:
-        """Adds documents by id, in one transaction, and returns how many were new; others keep their text."""
-        return self.write(self._encode(documents), replace=False)
+    def add(self, documents: Mapping[str, Text], *, progress: bool | None = None) -> int:
+        """Adds documents by id, in one transaction, and returns how many were new; others keep their text.
 
-    def replace(self, documents: Mapping[str, Text]) -> int:
-        """Adds documents, or puts them in the place of those with the same ids, in one transaction."""
-        return self.write(self._encode(documents), replace=True)
+        `progress` says whether a bar is shown: by default at a terminal and in a notebook, where it takes longer.
+        """
+        return self.write(self._encode(documents, progress), replace=False)
+
+    def replace(self, documents: Mapping[str, Text], *, progress: bool | None = None) -> int:
+        """Adds documents, or puts them in the place of those with the same ids, in one transaction.
+
+        `progress` is as for `add`.
+        """
+        return self.write(self._encode(documents, progress), replace=True)
 
     def delete(self, ids: Iterable[str]) -> int:
         """Deletes the documents of these ids, and returns how many there were."""
@@ -150,11 +157,13 @@ class Index:
             raise TypeError("delete takes a list of ids; this one is a single string.")
         return self._changed(self.store.delete(ids))
 
-    def _encode(self, documents: Mapping[str, Text]) -> list[Entry]:
+    def _encode(self, documents: Mapping[str, Text], progress: bool | None) -> list[Entry]:
         if not isinstance(documents, Mapping):
             raise TypeError(f"Documents are a dictionary of texts by id, got {type(documents).__name__}.")
         entries = []
-        for id_, outcome in make_entries(self.aligner, documents).items():
+        with call_progress("encoding", len(documents), progress) as update:
+            outcomes = make_entries(self.aligner, documents, lambda done, texts: update(done, total=texts))
+        for id_, outcome in outcomes.items():
             if isinstance(outcome, ValueError):
                 raise ValueError(f"Document {id_!r}: {outcome}")
             entries.append(outcome)

@@ -100,7 +100,7 @@ def _rank(models: Models, question: Question, asked: RankRequest) -> bytes:
     else:
         evidence = question.aligner.cost.evidence is not None
         constraint = question.constraint or (None if evidence else RANKING_CONSTRAINT)
-        whys = question.aligner.align_many(pairs, constraint, clip=True, links_only=True)
+        whys = question.aligner.align_many(pairs, constraint, clip=True, links_only=True, progress=False)
         ranked = [_ranked(number, whys[number]) for number in sorted(range(len(whys)), key=lambda n: _order(whys[n]))]
     results = []
     for result in ranked[: asked.top_k]:

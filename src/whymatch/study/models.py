@@ -30,7 +30,7 @@ class Linking:
     dense: bool = False
 
     def links(self, pairs: Sequence[Texts]) -> list[list[At]]:
-        alignments = self.aligner.align_many(pairs, self.constraint, clip=True, links_only=True)
+        alignments = self.aligner.align_many(pairs, self.constraint, clip=True, links_only=True, progress=False)
         return [[link.at for link in alignment.links] for alignment in alignments]
 
 

@@ -27,6 +27,8 @@ class WordVectors:
     """The row of each word's vector."""
     vectors: np.ndarray
     """(rows, dimensions) in single precision"""
+    by_frequency: bool = False
+    """Whether frequent words come first."""
 
     def number(self, word: str) -> int:
         """The row of a word's vector, -1 if it has none."""
@@ -48,7 +50,7 @@ def read_vectors(path: str | Path, keep: Collection[str] | None = None) -> WordV
 
 
 def _read_lines(path: Path, keep: Collection[str] | None) -> WordVectors:
-    """One word with its numbers per line; fastText's first line holds two counts instead."""
+    """One word with its numbers per line, frequent ones first; fastText's first line holds two counts instead."""
     words: dict[str, int] = {}
     rows: list[np.ndarray] = []
     size = 0
@@ -72,7 +74,7 @@ def _read_lines(path: Path, keep: Collection[str] | None) -> WordVectors:
             rows.append(row)
     if not rows:
         raise ValueError(f"{path} holds no vectors{'' if keep is None else ' of the words that were asked for'}.")
-    return WordVectors(path.name, words, np.stack(rows))
+    return WordVectors(path.name, words, np.stack(rows), by_frequency=keep is None)
 
 
 def _read_spacy(folder: Path, keep: Collection[str] | None) -> WordVectors:

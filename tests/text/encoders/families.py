@@ -1,12 +1,15 @@
 """Small models with random weights of every family that is compiled, saved by transformers."""
 
+import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from safetensors.numpy import save_file
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from transformers import (
     BertConfig,
     BertModel,
@@ -99,6 +102,23 @@ FAMILIES: dict[str, Callable[[Path], None]] = {
     "xlm-roberta": _xlm_roberta,
 }
 """Writes a model of a family into a folder."""
+
+
+TOKENS = [*dict.fromkeys(["[PAD]", "[UNK]", *SPOKEN, *LETTERS])]
+"""Those of the static models that are written here; what is in no such word is unknown."""
+
+
+def write_model2vec(folder: Path, embeddings: np.ndarray, config: dict[str, Any] | None = None, **more: Any) -> None:
+    """Writes a static model as model2vec does: its embeddings, with `weights` and a `mapping` if there are any."""
+    tokenizer = Tokenizer(models.WordLevel({token: number for number, token in enumerate(TOKENS)}, "[UNK]"))
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.enable_padding(pad_id=0, pad_token="[PAD]")
+    tokenizer.enable_truncation(4)
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "config.json").write_text(json.dumps(config or {"model_type": "model2vec", "normalize": True}))
+    save_file({"embeddings": embeddings, **more}, folder / "model.safetensors")
 
 
 def _save(folder: Path, tokenizer: Any, kind: Any, config: Any) -> None:

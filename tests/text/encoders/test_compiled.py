@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -28,7 +29,7 @@ from whymatch.text.encoders.folders import read_weights
 from whymatch.text.encoders.graph import build_graph
 from whymatch.text.encoders.sentence import SentenceEncoder
 from whymatch.text.encoders.windows import WindowNetwork, mean_rows, ranges, summed_rows
-from whymatch.text.spans import whole
+from whymatch.text.spans import whole, words
 
 COSINE = {"bfloat16": 0.9995, "float32": 0.99999}
 HOSTILE = [
@@ -48,6 +49,10 @@ HOSTILE = [
     "The CAT, Ünbelievable! 3.14",
     "\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}stanbul ß ﬁ",
 ]
+LONG = st.lists(
+    st.sampled_from([*WORDS, *LETTERS, "<pad>", "[PAD]", "漢字", "😀", "zzz"]), min_size=60, max_size=400
+).map(" ".join)
+"""Longer than the window of any family here."""
 TEXTS = st.lists(
     st.one_of(
         st.text(max_size=40),
@@ -128,14 +133,34 @@ def test_vectors_of_any_texts_are_those_of_torch(folder: Path, texts: list[str])
             assert least_cosine(ours, theirs) >= least
 
 
+@settings(max_examples=10)
+@given(texts=st.lists(LONG, min_size=1, max_size=2), data=st.data())
+def test_every_layer_of_any_long_texts_is_that_of_torch(folder: Path, texts: list[str], data: st.DataObject) -> None:
+    on_torch = load_frozen(folder, "cpu", "torch")
+    layer = data.draw(st.integers(0, on_torch.layers))
+    windows = windows_of(on_torch, texts)
+    expected = states(on_torch, windows, layer)
+    for precision, least in COSINE.items():
+        for ours, theirs in zip(states(load_compiled(folder, precision), windows, layer), expected, strict=True):
+            assert least_cosine(ours, theirs) >= least
+    spans = [words(text) for text in texts]
+    for precision, least in COSINE.items():
+        ours, theirs = (
+            np.concatenate(WordEncoder(folder, layer=layer, backend=backend).encode(texts, spans))
+            for backend in (f"openvino {precision}", "torch")
+        )
+        assert least_cosine(ours, theirs) >= least
+
+
 @pytest.mark.parametrize("precision", COSINE)
 def test_vectors_of_the_bundled_model_are_those_of_torch(precision: str, minilm: Path) -> None:
     spans = [whole(text) for text in HOSTILE]
-    for kind in (SentenceEncoder, WordEncoder):
-        encoder = kind(minilm, backend=f"openvino {precision}")
-        ours, theirs = (
-            np.concatenate(given.encode(HOSTILE, spans)) for given in (encoder, kind(minilm, backend="torch"))
-        )
+    pairs = [
+        (kind(minilm, backend=f"openvino {precision}", **layer), kind(minilm, backend="torch", **layer))
+        for kind, layer in ((SentenceEncoder, {}), *((WordEncoder, {"layer": layer}) for layer in (0, 3, 6)))
+    ]
+    for encoders in pairs:
+        ours, theirs = (np.concatenate(encoder.encode(HOSTILE, spans)) for encoder in encoders)
         assert least_cosine(ours, theirs) >= COSINE[precision]
 
 
@@ -259,16 +284,44 @@ def test_without_openvino_torch_computes_and_one_line_says_so(
     ]
 
 
+WITHOUT = """
+import sys
+from importlib.machinery import PathFinder
+
+find = PathFinder.find_spec
+PathFinder.find_spec = lambda name, *rest: None if name in {missing!r} else find(name, *rest)
+import whymatch as wm
+print(wm.SentenceEncoder({folder!r}, device="cpu").backend)
+"""
+
+
+def encoder_without(missing: set[str], folder: Path) -> "subprocess.CompletedProcess[str]":
+    """A process that loads a model where some packages are not installed."""
+    code = WITHOUT.format(missing=missing, folder=str(folder))
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
 def test_a_model_that_needs_torch_says_so_where_there_is_none(changed: Any) -> None:
-    folder = changed("config.json", hidden_act="silu")
-    code = (
-        "import sys; sys.modules['torch'] = sys.modules['transformers'] = None\n"
-        "from whymatch.text.encoders.sentence import SentenceEncoder\n"
-        f"SentenceEncoder({str(folder)!r}, device='cpu')"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    ran = encoder_without({"torch", "transformers"}, changed("config.json", hidden_act="silu"))
     assert "needs torch and transformers, since its activation is 'silu'; transformers is not installed" in ran.stderr
     assert "pip install 'whymatch[train]'" in ran.stderr
+
+
+def test_without_openvino_a_process_says_so_in_one_line_and_goes_on(bert: Path) -> None:
+    ran = encoder_without({"openvino"}, bert)
+    assert ran.stdout == "torch float32\n"
+    assert re.fullmatch(
+        r"The model in .* runs on torch, and not on OpenVINO, which is faster: openvino is not installed .*\n",
+        ran.stderr,
+    )
+
+
+def test_with_neither_openvino_nor_torch_the_error_says_what_to_install(bert: Path) -> None:
+    ran = encoder_without({"openvino", "torch", "transformers"}, bert)
+    assert ran.returncode == 1
+    last = ran.stderr.splitlines()[-1]
+    assert "needs torch and transformers, since openvino is not installed (pip install openvino)" in last
+    assert "pip install 'whymatch[train]'" in last
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from whymatch.text.spans import Span
 if TYPE_CHECKING:
     from torch import Tensor
 
+ITEMS_PER_BATCH = 512
+"""Texts or pairs that are encoded at a time: enough to sort them by length, and few enough to show progress."""
 Pair: TypeAlias = tuple[Document, Document]
 Vectors: TypeAlias = tuple[np.ndarray, np.ndarray]
 Item = TypeVar("Item")
@@ -115,18 +117,22 @@ def tokens_read(encoder: object, pairs: Sequence[tuple[str, str]]) -> int:
     return sum(token_counts(encoder, list(dict.fromkeys(text for pair in pairs for text in pair))))
 
 
-def encode_pairs(encoder: Encoder, pairs: Sequence[Pair]) -> list[Vectors | ValueError]:
+def encode_pairs(
+    encoder: Encoder, pairs: Sequence[Pair], report: Callable[[int, int], None] = lambda done, items: None
+) -> list[Vectors | ValueError]:
     """The vectors of both texts of each pair, or why there are none; each distinct text is encoded once.
+
+    `report` takes how many are encoded of how many.
 
     Raises:
         TypeError: if the encoder does not give one row per span.
     """
     encoded: list[Vectors | ValueError]
     if reads_pairs(encoder):
-        encoded = each_alone(encoder.encode_pairs, pairs)
+        encoded = _in_batches(encoder.encode_pairs, pairs, report)
     else:
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        by_text = dict(zip(texts, encode_texts(encoder, texts), strict=True))
+        by_text = dict(zip(texts, encode_texts(encoder, texts, report), strict=True))
         encoded = [_both(by_text[left], by_text[right]) for left, right in pairs]
     return [
         check_vectors(encoder.name, pair, vectors) if not isinstance(vectors, ValueError) else vectors
@@ -134,11 +140,25 @@ def encode_pairs(encoder: Encoder, pairs: Sequence[Pair]) -> list[Vectors | Valu
     ]
 
 
-def encode_texts(encoder: Encoder, texts: Sequence[Document]) -> list[np.ndarray | ValueError]:
-    """The vectors of each text, or why there are none."""
-    return each_alone(
-        lambda batch: encoder.encode([text.text for text in batch], [text.spans for text in batch]), texts
+def encode_texts(
+    encoder: Encoder, texts: Sequence[Document], report: Callable[[int, int], None] = lambda done, texts: None
+) -> list[np.ndarray | ValueError]:
+    """The vectors of each text, or why there are none; `report` takes how many are encoded of how many."""
+    return _in_batches(
+        lambda batch: encoder.encode([text.text for text in batch], [text.spans for text in batch]), texts, report
     )
+
+
+def _in_batches(
+    encode: Callable[[Sequence[Item]], list[Encoded]], items: Sequence[Item], report: Callable[[int, int], None]
+) -> list[Encoded | ValueError]:
+    """What an encoder gives for items, many at a time; a batch that it refuses is encoded one by one."""
+    encoded: list[Encoded | ValueError] = []
+    for start in range(0, len(items), ITEMS_PER_BATCH):
+        batch = each_alone(encode, items[start : start + ITEMS_PER_BATCH])
+        encoded += batch
+        report(len(encoded), len(items))
+    return encoded
 
 
 def each_alone(encode: Callable[[Sequence[Item]], list[Encoded]], items: Sequence[Item]) -> list[Encoded | ValueError]:
@@ -183,9 +203,19 @@ def check_vectors(encoder_name: str, pair: Pair, vectors: Vectors) -> Vectors | 
         if rows.ndim != 2 or len(rows) != len(text):
             shape = tuple(rows.shape)
             raise TypeError(f"{encoder_name} must give one row per span, gave {shape} for {len(text)} spans.")
-        if not np.isfinite(rows).all():
-            return ValueError("The vectors hold NaN or infinity.")
+        try:
+            check_finite(encoder_name, text, rows)
+        except ValueError as error:
+            return error
     left, right = (rows.shape[1] for rows in vectors)
     if left != right:
         return ValueError(f"The vectors of the two texts have {left} and {right} dimensions, and cannot be compared.")
     return vectors
+
+
+def check_finite(encoder_name: str, text: Document, rows: np.ndarray) -> None:
+    """Raises ValueError if the vectors of a text (spans, dimensions) hold NaN or infinity, saying for which span."""
+    finite = np.isfinite(rows).all(axis=1)
+    if not finite.all():
+        piece = text.pieces[int(np.argmin(finite))]
+        raise ValueError(f"The vectors hold NaN or infinity: {encoder_name} gave them for {piece!r:.60}.")

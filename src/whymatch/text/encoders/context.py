@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from whymatch.text.encoders.backends import load_frozen
+from whymatch.text.encoders.folders import check_not_static
 from whymatch.text.encoders.models import MINILM, is_folder, locate, short
 from whymatch.text.encoders.windows import Rows, WindowNetwork, as_array, mean_rows
 from whymatch.text.spans import Span, overlaps
@@ -33,6 +34,7 @@ class WordEncoder:
         backend: str | None = None,
     ) -> None:
         self.folder = locate(model, download=download)
+        check_not_static(self.folder)
         self.network = load_frozen(self.folder, device, backend)
         layers = self.network.layers
         self.layer = layers // 2 if layer is None else layer

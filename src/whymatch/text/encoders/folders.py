@@ -5,7 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +16,8 @@ from safetensors import deserialize, safe_open
 from whymatch.files import file_digest, inside
 
 CONFIG, WEIGHTS, SHARDS = "config.json", "model.safetensors", "model.safetensors.index.json"
+STATIC = "model2vec"
+"""The model_type of static models."""
 _ADAPTER = "adapter_config.json"
 _TOKENIZER_SETTINGS = "tokenizer_config.json", "special_tokens_map.json"
 _TOKENIZER_DATA = "tokenizer.json", "added_tokens.json", "vocab.txt", "vocab.json", "merges.txt"
@@ -82,6 +84,21 @@ def read_object(folder: Path, name: str) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ValueError(f"{name} must hold a JSON object, and holds a {type(values).__name__}.")
     return values
+
+
+def is_static(folder: Path) -> bool:
+    """Whether a folder holds a static model; a damaged config.json is reported where the model is loaded."""
+    with suppress(ValueError):
+        return read_object(folder, CONFIG).get("model_type") == STATIC
+    return False
+
+
+def check_not_static(folder: Path) -> None:
+    """Raises ValueError if a folder holds a static model, which is no transformer."""
+    if is_static(folder):
+        raise ValueError(
+            f"The model in {folder} is a static one ({STATIC}). Use wm.StaticEncoder, or Aligner(encode=…)."
+        )
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from whymatch.text.encoders.backends import load_frozen
+from whymatch.text.encoders.folders import check_not_static
 from whymatch.text.encoders.models import MINILM, is_folder, locate, short
 from whymatch.text.encoders.modules import Pooling, read_pooling
 from whymatch.text.encoders.windows import Rows, WindowNetwork, as_array, ranges, summed_rows
@@ -34,6 +35,7 @@ class SentenceEncoder:
     ) -> None:
         self.name, self.local = short(model), is_folder(model)
         self.folder = locate(model, download=download)
+        check_not_static(self.folder)
         self.pooling = read_pooling(self.folder)
         self.network = load_frozen(self.folder, device, backend)
         self.network.prepare()

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from whymatch.text.encoders import Encoder, readable, token_counts
-from whymatch.text.encoders.precomputed import KnownVectors
+from whymatch.text.encoders.caching import KnownVectors
 from whymatch.text.spans import Span
 
 
