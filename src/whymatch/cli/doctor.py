@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 VERBS = {
-    "align, calibrate": "",
+    "align, check, compare, calibrate": "",
     "index, search, duplicates": "search",
     "index --ray, score": "scale",
     "serve": "serve",
