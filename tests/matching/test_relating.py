@@ -108,10 +108,16 @@ def test_texts_that_are_not_english_keep_their_links_and_say_so(reading: wm.Alig
     assert without_meaning(foreign) == wm.Aligner().align(*GERMAN, wm.Exactly(2))
 
 
+@given(st.lists(st.sampled_from(str.split("der Zug war heute sehr spät und fuhr dann ohne uns weiter nach Süden"))))
+def test_a_text_is_english_by_the_share_of_its_function_words(german: list[str]) -> None:
+    assert looks_english(" ".join(german)) == (len(german) < 12)
+    assert looks_english(" ".join([*german, *["the", "of"] * len(german)]))
+
+
 @given(st.text())
-def test_any_text_may_or_may_not_be_english(text: str) -> None:
-    assert looks_english(text) in (True, False)
-    assert looks_english("")
+def test_case_and_what_is_no_word_do_not_make_a_text_english(text: str) -> None:
+    assert looks_english(f"{text} 12 -- 3.5 !") == looks_english(text)
+    assert looks_english(GERMAN[0].upper()) == looks_english(GERMAN[0]) is False
 
 
 def test_meanings_survive_json(why: Alignment) -> None:

@@ -8,7 +8,9 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
+from whymatch.text.amounts import Amount, amounts
 from whymatch.text.antonyms import lemmas
+from whymatch.text.measures import Quantity
 from whymatch.text.spans import Span, overlaps, words
 
 Kind: TypeAlias = Literal["number", "date", "name", "negation", "antonym", "role"]
@@ -93,6 +95,21 @@ class Word:
         return lemmas(self.lower)
 
 
+@dataclass(frozen=True)
+class Place:
+    """An amount, and the numbers of its words in its text.
+
+    Args:
+        amount: a quantity or a date.
+        words: those of the amount itself.
+        phrase: those of the amount with its hedge: "no more than 5 mg".
+    """
+
+    amount: Amount
+    words: range
+    phrase: range
+
+
 class Correspondence:
     """The words of two texts and what links them.
 
@@ -120,6 +137,28 @@ class Correspondence:
         """The numbers of the words of one text that overlap each span."""
         own = (self.left, self.right)[side]
         return overlaps([word.span for word in own], spans)
+
+    @cached_property
+    def amounts(self) -> tuple[list[Place], list[Place]]:
+        """The amounts of each text. They alone are judged by what they say, not by their words."""
+        left, right = self._places(0), self._places(1)
+        return left, right
+
+    def _places(self, side: int) -> list[Place]:
+        own = amounts(self.texts[side])
+        words = self.numbers(side, (amount.span for amount in own))
+        phrases = self.numbers(side, (_phrase(amount) for amount in own))
+        return [Place(*one) for one in zip(own, words, phrases, strict=True)]
+
+    @cached_property
+    def measured(self) -> tuple[frozenset[int], frozenset[int]]:
+        """The numbers of the words of each text that belong to amounts and their hedges."""
+        left, right = (frozenset(n for place in side for n in place.phrase) for side in self.amounts)
+        return left, right
+
+    def judged_by_amount(self, i: int, j: int) -> bool:
+        """Whether what two words say is part of two amounts, so that no other rule looks at them."""
+        return i in self.measured[0] and j in self.measured[1]
 
     @cached_property
     def equal(self) -> set[tuple[int, int]]:
@@ -186,3 +225,8 @@ class Correspondence:
         numbers = [number for number, word in enumerate(own) if word.carries_meaning and number not in but]
         same = [n for n in numbers if n in aligned or own[n].lemmas & self.lemmas[1 - side]]
         return len(same) / len(numbers) if numbers else 1.0
+
+
+def _phrase(amount: Amount) -> Span:
+    """The span of an amount with its hedge."""
+    return (isinstance(amount, Quantity) and amount.phrase) or amount.span
