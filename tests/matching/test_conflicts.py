@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whymatch.matching.conflicts import Conflict, conflicts
+from whymatch.matching.conflicts.opposites import idioms
 from whymatch.matching.defaults import word_aligner
 from whymatch.text.antonyms import FILE, are_antonyms
 from whymatch.text.spans import Span, words
@@ -288,6 +289,18 @@ def test_amounts_that_agree_are_judged_by_no_other_rule(
         for _ in "ab"
     )
     assert found(left, right) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"), [("Isn't it so?", 1), ("Isn't it so.", 0), ("Do you not?\nDo not you\ngo?", 0)]
+)
+def test_a_negator_denies_nothing_where_a_question_mark_follows_on_its_line(text: str, asks: int) -> None:
+    assert len(idioms(text)) == asks
+
+
+@pytest.mark.parametrize("text", ["isn't " + 200_000 * "?" + "x", 20_000 * "do not you ", 200_000 * " " + "no"])
+def test_idioms_are_looked_for_in_long_texts(text: str) -> None:
+    assert idioms(text) == []
 
 
 def test_the_file_of_antonyms_is_small_sorted_and_has_its_notice() -> None:

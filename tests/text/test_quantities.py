@@ -242,7 +242,7 @@ def test_a_phrase_is_an_amount_with_its_hedge(phrase: str, covered: str) -> None
     assert phrase[one.phrase.start : one.phrase.end] == covered
 
 
-@pytest.mark.parametrize("unit", ["1", "1.", " ", "\n", "a", "may ", "noon ", "one million ", "million ", "5 (\n"])
+@pytest.mark.parametrize("unit", ["1", "1.", "may ", "one million ", "million ", "\n("])
 def test_long_texts_of_any_kind_are_read(unit: str) -> None:
     text = "5 million x" + unit * (200_000 // len(unit)) + " twenty first x"
     assert all(0 <= start < end <= len(text) for start, end in (one.span for one in amounts(text)))

@@ -89,7 +89,7 @@ def _extra_cues(pair: Correspondence) -> tuple[int, list[int]]:
 def _cues(pair: Correspondence, side: int) -> list[int]:
     """The numbers of the words of a text that negate."""
     own = (pair.left, pair.right)[side]
-    harmless = {*pair.measured[side], *(n for run in pair.numbers(side, _idioms(pair.texts[side])) for n in run)}
+    harmless = {*pair.measured[side], *(n for run in pair.numbers(side, idioms(pair.texts[side])) for n in run)}
     cues = list[int]()
     for number, word in enumerate(own):
         negates = word.lower in _NEGATORS or word.lower.endswith("n't")
@@ -99,7 +99,7 @@ def _cues(pair: Correspondence, side: int) -> list[int]:
     return cues
 
 
-def _idioms(text: str) -> list[Span]:
+def idioms(text: str) -> list[Span]:
     """The expressions of a text whose negator denies nothing."""
     marks = [(match.start(), match[0]) for match in re.finditer(r"[?\n]", text)]
     found = [match.span() for match in _IDIOMS.finditer(text)]
