@@ -292,7 +292,7 @@ def test_amounts_that_agree_are_judged_by_no_other_rule(
 
 
 @pytest.mark.parametrize(
-    ("text", "asks"), [("Isn't it so?", 1), ("Isn't it so.", 0), ("Do you not?\nDo not you\ngo?", 0)]
+    ("text", "asks"), [("Isn't Bob here?", 1), ("Isn't Bob here.", 0), ("Do you not?\nDo not you\ngo?", 0)]
 )
 def test_a_negator_denies_nothing_where_a_question_mark_follows_on_its_line(text: str, asks: int) -> None:
     assert len(idioms(text)) == asks
