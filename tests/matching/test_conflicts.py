@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whymatch.matching.conflicts import Conflict, conflicts
+from whymatch.matching.conflicts.opposites import idioms
 from whymatch.matching.defaults import word_aligner
 from whymatch.text.antonyms import FILE, are_antonyms
 from whymatch.text.spans import Span, words
@@ -141,6 +142,19 @@ CONFLICTS = [
     ("antonym", "The tumour was benign.", "The tumour was malignant.", ["benign", "malignant"]),
     ("antonym", "Prices rose in May.", "Prices fell in May.", ["rose", "fell"]),
     ("antonym", "The drug is safe for adults.", "The drug is unsafe for adults.", ["safe", "unsafe"]),
+    ("number", "He was the first man there.", "He was the second man there.", ["first", "second"]),
+    ("number", "At least 5 people came.", "At most 5 people came.", ["At least 5", "At most 5"]),
+    ("number", "Take more than 5 of it.", "Take no more than 5 of it.", ["more than 5", "no more than 5"]),
+    ("number", "It is 20 degrees Celsius now.", "It is 90 degrees Fahrenheit now.", ["20 degrees", "90 degrees"]),
+    ("number", "It is 20 degrees now.", "It is 68 degrees now.", ["20 degrees", "68 degrees"]),
+    ("number", "It takes 1 hour 30 minutes.", "It takes 1 hour 40 minutes.", ["30 minutes", "40 minutes"]),
+    ("number", "They march 20 miles a day.", "They march 30 miles a day.", ["20 miles", "30 miles"]),
+    ("number", "They march 2000 miles a year.", "They march 3000 miles a year.", ["2000 miles", "3000 miles"]),
+    ("number", "It weighs 5 pounds in all.", "It weighs 5 kg in all.", ["5 pounds", "5 kg"]),
+    ("number", "Two-thirds agreed to it.", "70% agreed to it.", ["Two-thirds", "70%"]),
+    ("antonym", "The first of them left.", "The last of them left.", ["first", "last"]),
+    ("antonym", "It was set in late-1960s London.", "It was set in early-1960s London.", ["late", "early"]),
+    ("negation", "It was not 5 people.", "It was 5 people.", ["not"]),
     ("role", "Alice beat Bob.", "Bob beat Alice.", ["Alice", "Bob"]),
     ("role", "He flew from Paris to Rome.", "He flew from Rome to Paris.", ["Paris", "Rome"]),
     ("role", "The Seller shall pay the Buyer at once.", "The Buyer shall pay the Seller at once.", ["Seller", "Buyer"]),
@@ -166,6 +180,17 @@ AGREEMENTS = [
     ("No one was hurt.", "Nobody was hurt."),
     ("Is it possible to do this?", "Isn't it possible to do this?"),
     ("No more than 5 people may enter.", "At most 5 people may enter."),
+    ("No more than 5 guests may come.", "Up to 5 guests may come."),
+    ("It is 20 degrees Celsius now.", "It is 68 degrees Fahrenheit now."),
+    ("It takes 90 minutes to go.", "It takes 1 hour 30 minutes to go."),
+    ("It takes 2 hours and 15 minutes.", "It takes 135 minutes."),
+    ("It takes an hour and a half.", "It takes 90 minutes."),
+    ("She is 5 feet 6 inches tall.", "She is 168 cm tall."),
+    ("It weighs 5 pounds in all.", "It weighs 5 lbs in all."),
+    ("It weighs 10 pounds in all.", "It weighs 4.5 kg in all."),
+    ("It costs 5 pounds in all.", "It costs £5 in all."),
+    ("Two-thirds agreed to it.", "67% agreed to it."),
+    ("They march 20 miles a day.", "They march 32 km a day."),
     ("Alice beat Bob.", "Bob was beaten by Alice."),
     ("Alice and Bob left the house.", "Bob and Alice left the house."),
     ("They sell apples, pears and plums.", "They sell plums, pears and apples."),
@@ -200,13 +225,82 @@ def test_the_default_word_aligner_leads_to_the_same_conflicts() -> None:
 
 
 @given(
-    pair=st.sampled_from(["hot cold", "accept reject", "increase decrease", "rise fall", "legal illegal", "add remove"])
+    data=st.data(),
+    verbs=st.sampled_from(
+        [
+            ("accept accepts accepted accepting", "reject rejects rejected rejecting"),
+            ("increase increases increased increasing", "decrease decreases decreased decreasing"),
+            ("rise rises rose risen rising", "fall falls fell fallen falling"),
+            ("hot hotter hottest", "cold colder coldest"),
+            ("victory victories", "defeat defeats"),
+            ("connect connected connecting", "disconnect disconnected disconnecting"),
+        ]
+    ),
 )
-def test_antonyms_are_found_in_every_inflection(pair: str) -> None:
-    one, other = pair.split()
+def test_antonyms_are_found_in_every_inflection_and_case(verbs: tuple[str, str], data: st.DataObject) -> None:
+    one, other = (data.draw(st.sampled_from(forms.split())) for forms in verbs)
     assert are_antonyms(one, other)
     assert are_antonyms(other.upper(), one.capitalize())
     assert not are_antonyms(one, one)
+
+
+@pytest.mark.parametrize("pair", str.split("safe:unsafe cooked:uncooked patient:impatient regular:irregular tie:untie"))
+def test_words_that_wordnet_says_a_prefix_negates_are_antonyms(pair: str) -> None:
+    assert are_antonyms(*pair.split(":"))
+
+
+@pytest.mark.parametrize(
+    "pair",
+    str.split(
+        """close:disclose stall:install voice:invoice ease:disease tribute:distribute less:unless vent:invent
+        sight:insight grate:ingrate cover:discover appoint:disappoint form:inform earth:unearth play:display"""
+    ),
+)
+def test_a_prefix_alone_makes_no_antonyms(pair: str) -> None:
+    one, other = pair.split(":")
+    assert not are_antonyms(one, other)
+    assert not are_antonyms(one + "s", other + "s")
+
+
+@given(word=st.sampled_from(PLAIN), prefix=st.sampled_from(str.split("un in im il ir dis non anti")))
+def test_no_prefix_makes_an_antonym_of_a_word_that_is_not_listed(word: str, prefix: str) -> None:
+    assert not are_antonyms(word, prefix + word)
+
+
+@given(
+    amounts=st.sampled_from(
+        [
+            ("no more than 5", "up to 5", "at most 5", "not more than five"),
+            ("20 degrees Celsius", "68 degrees Fahrenheit", "20 °C", "68 °F"),
+            ("90 minutes", "1 hour 30 minutes", "one and a half hours", "an hour and a half"),
+            ("at least 3", "no fewer than 3", "not less than three"),
+            ("the first", "the 1st"),
+        ]
+    ),
+    tokens=sentences(),
+    data=st.data(),
+)
+def test_amounts_that_agree_are_judged_by_no_other_rule(
+    amounts: tuple[str, ...], tokens: list[str], data: st.DataObject
+) -> None:
+    place = data.draw(st.integers(1, len(tokens)))
+    left, right = (
+        " ".join(["They", *tokens[:place], data.draw(st.sampled_from(amounts)), "windows", *tokens[place:]])
+        for _ in "ab"
+    )
+    assert found(left, right) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"), [("Isn't Bob here?", 1), ("Isn't Bob here.", 0), ("Do you not?\nDo not you\ngo?", 0)]
+)
+def test_a_negator_denies_nothing_where_a_question_mark_follows_on_its_line(text: str, asks: int) -> None:
+    assert len(idioms(text)) == asks
+
+
+@pytest.mark.parametrize("text", ["isn't " + 200_000 * "?" + "x", 20_000 * "do not you ", 200_000 * " " + "no"])
+def test_idioms_are_looked_for_in_long_texts(text: str) -> None:
+    assert idioms(text) == []
 
 
 def test_the_file_of_antonyms_is_small_sorted_and_has_its_notice() -> None:

@@ -61,3 +61,14 @@ def test_every_text_has_a_wording(left: str, right: str) -> None:
 def test_a_text_beside_itself_stays_itself(text: str) -> None:
     one, other = same_wording(text, text)
     assert one == other
+
+
+@pytest.mark.parametrize("unit", [" ", "."])
+def test_long_texts_of_any_kind_have_a_wording(unit: str) -> None:
+    text = f"He{unit * (50_000 // len(unit))}left"
+    one, other = same_wording(text, text + " 5")
+    assert other == one + " 5"
+
+
+def test_a_list_of_numbers_is_written_once() -> None:
+    assert same_wording("Rows 1,2,4 count.", "Count rows 1,2,4.") == ("Rows 1,2,4 count", "Count rows 1,2,4")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whymatch.text.amounts import amounts
 from whymatch.text.dates import MONTHS, dates
 from whymatch.text.quantities import quantities
 
@@ -105,6 +106,22 @@ SAME = [
     ("twice", "two times"),
     ("three point five", "3.5"),
     ("-5", "minus 5"),
+    ("90 minutes", "1 hour 30 minutes"),
+    ("2 hours and 15 minutes", "135 minutes"),
+    ("2 years, 3 months", "27 months"),
+    ("5 feet 6 inches", "168 cm"),
+    ("two years and a half", "30 months"),
+    ("3 dollars and 50 cents", "$3.50"),
+    ("5 pounds", "5 lbs"),
+    ("10 pounds", "4.5 kg"),
+    ("5 pounds", "£5"),
+    ("3 pounds 8 ounces", "56 ounces"),
+    ("5 tons", "5 tonnes"),
+    ("$5", "C$5"),
+    ("20 degrees", "68 °F"),
+    ("two-thirds", "67%"),
+    ("two-thirds", "66.7%"),
+    ("0.674", "67%"),
 ]
 DIFFERENT = [
     ("5 mg", "50 mg"),
@@ -125,6 +142,15 @@ DIFFERENT = [
     ("1.2.3", "1.2.4"),
     ("5 mg", "5 ml"),
     ("H1N1", "H5N1"),
+    ("1 hour 30 minutes", "1 hour 40 minutes"),
+    ("10 pounds", "10 kg"),
+    ("US$5", "C$5"),
+    ("£5", "5 lbs"),
+    ("20 degrees", "68 degrees"),
+    ("two-thirds", "66%"),
+    ("two-thirds", "66.6%"),
+    ("at least 5", "at most 5"),
+    ("more than 5 miles", "less than 8 km"),
 ]
 
 
@@ -155,6 +181,71 @@ def test_different_quantities_do_not(one: str, other: str) -> None:
 )
 def test_pronouns_and_counters_of_lists_are_no_numbers(text: str) -> None:
     assert quantities(text) == []
+
+
+LENGTHS = [
+    ("foot", "inch", 12),
+    ("yard", "foot", 3),
+    ("hour", "minute", 60),
+    ("week", "day", 7),
+    ("pound", "ounce", 16),
+]
+
+
+@given(
+    first=st.integers(1, 50),
+    names=st.sampled_from(LENGTHS),
+    joined=st.sampled_from([" ", ", ", " and "]),
+    data=st.data(),
+)
+def test_falling_units_add_up(first: int, names: tuple[str, str, int], joined: str, data: st.DataObject) -> None:
+    large, small, ratio = names
+    second = data.draw(st.integers(1, ratio - 1))
+    (whole,) = quantities(
+        f"It is {first} {large}s{joined}{second} {small}s now.".replace("foots", "feet").replace("inchs", "inches")
+    )
+    (plain,) = quantities(
+        f"It is {ratio * first + second} {small}s now.".replace("foots", "feet").replace("inchs", "inches")
+    )
+    assert whole.agrees(plain)
+    assert whole.value == plain.value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "once a week, 2 hours",
+        "5 km an hour and 30 minutes",
+        "30 minutes, 2 hours",
+        "2 hours daily",
+        "2 hours 90 minutes",
+        "5 miles and 30 minutes",
+        "first 5 minutes",
+    ],
+)
+def test_quantities_that_are_no_parts_of_each_other_stay_apart(text: str) -> None:
+    assert len(quantities(text)) >= 2
+
+
+@pytest.mark.parametrize(
+    ("phrase", "covered"),
+    [
+        ("They took no more than 5 mg.", "no more than 5 mg"),
+        ("It is about 2 hours and 15 minutes.", "about 2 hours and 15 minutes"),
+        ("It was not about 5 mg.", "about 5 mg"),
+        ("At least 5 came.", "At least 5"),
+    ],
+)
+def test_a_phrase_is_an_amount_with_its_hedge(phrase: str, covered: str) -> None:
+    (one,) = quantities(phrase)
+    assert one.phrase is not None
+    assert phrase[one.phrase.start : one.phrase.end] == covered
+
+
+@pytest.mark.parametrize("unit", ["1", "1.", "may ", "one million ", "million ", "\n("])
+def test_long_texts_of_any_kind_are_read(unit: str) -> None:
+    text = "5 million x" + unit * (200_000 // len(unit)) + " twenty first x"
+    assert all(0 <= start < end <= len(text) for start, end in (one.span for one in amounts(text)))
 
 
 @given(text=st.text(alphabet="0123456789.,- /$%ab½ \n\u202f") | st.text())
@@ -196,6 +287,39 @@ def test_a_time_of_day_agrees_with_the_24_hours_of_a_clock(hour: int, minute: in
     assert not twelve.agrees(other)
 
 
-@pytest.mark.parametrize("text", ["You may go.", "They march on.", "May I ask?", "an august body"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You may go.",
+        "They march on.",
+        "May I ask?",
+        "an august body",
+        "They march 20 miles.",
+        "They march 2000 miles.",
+        "March 20 miles!",
+        "They march 20 times.",
+        "THEY MARCH 20 MEN",
+        "Only 3 may enter.",
+        "In 2020 5 may enter.",
+    ],
+)
 def test_months_that_are_other_words_are_no_dates(text: str) -> None:
     assert dates(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("on 3 May. He left.", "3 May"),
+        ("on 3 March. He left.", "3 March"),
+        ("on 3 Jan. 2020", "3 Jan. 2020"),
+        ("on Jan. 3", "Jan. 3"),
+        ("March 20 was cold.", "March 20"),
+        ("on march 20 it was", "march 20"),
+        ("the 5th of may", "5th of may"),
+        ("since may 2020", "may 2020"),
+    ],
+)
+def test_a_date_ends_with_its_month_and_takes_the_point_of_an_abbreviation_only(text: str, date: str) -> None:
+    (one,) = dates(text)
+    assert text[one.span.start : one.span.end] == date

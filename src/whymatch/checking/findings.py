@@ -8,15 +8,15 @@ from whymatch.checking.result import ClaimVerdict
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.conflicts import Conflict, conflicts
 from whymatch.matching.defaults import word_aligner
-from whymatch.matching.relating import looks_english
+from whymatch.matching.relating import SAME_WORD, looks_english
 from whymatch.matching.relations import Relation, RelationReader
+from whymatch.text.amounts import agree, amounts
+from whymatch.text.dates import Date
 from whymatch.text.spans import Span
 
 SUPPORTED_FROM = 0.5
 """The support from which on a claim is supported: the mean of its coverage and of the probability that it follows."""
 _SAME_MATTER = 0.5  # the coverage from which on a source speaks of the same matter, so that it can contradict
-_SHARED = 0.5  # of their words, from which on numbers of a claim and of a linked span are compared
-_CLOSE = 0.35  # the cost below which two words that are aligned say the same
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Finding:
     """Of the claim and each linked span."""
     conflicts: tuple[tuple[Conflict, ...], ...]
     """With each linked span, by the characters of the claim and of the source."""
+    has_amounts: bool
+    """Whether each number and date of the claim agrees with one of the linked spans."""
 
     @property
     def support(self) -> float:
@@ -47,7 +49,8 @@ class Finding:
         contradicts = any(self.conflicts) or any(one and one.name == "contradicts" for one in self.relations[:1])
         if contradicts and self.speaks and self.coverage >= _SAME_MATTER:
             return "contradicted"
-        return "supported" if self.support >= SUPPORTED_FROM and self.speaks else "unsupported"
+        supported = self.support >= SUPPORTED_FROM and self.speaks and self.has_amounts
+        return "supported" if supported else "unsupported"
 
     @property
     def speaks(self) -> bool:
@@ -88,14 +91,22 @@ def read_findings(
         against = _conflicts(claim, source, linked, aligned) if read else ((),) * len(own)
         said = _said(claim, source, linked, aligned, against)
         worth = coverage(linked.worth, [word for (word, _), one in zip(spoken(claim), said, strict=True) if one])
+        measured = _has_amounts(claim, own)
         if not read:
-            findings.append(Finding(source, linked, said, worth, None, (None,) * len(own), against))
+            findings.append(Finding(source, linked, said, worth, None, (None,) * len(own), against, measured))
             continue
         each = tuple(next(relations) for _ in own)
         joint = next(relations) if len(own) > 1 else None
         follows = max((_follows(one) for one in (*each, *filter(None, [joint]))), default=0.0)
-        findings.append(Finding(source, linked, said, worth, follows, each, against))
+        findings.append(Finding(source, linked, said, worth, follows, each, against, measured))
     return findings, all(english)
+
+
+def _has_amounts(claim: str, texts: Sequence[str]) -> bool:
+    """Whether each number and date of a claim agrees with one of these texts, but for those that may be none."""
+    own = [amount for amount in amounts(claim) if isinstance(amount, Date) or not amount.vague]
+    others = [amount for text in texts for amount in amounts(text)] if own else []
+    return all(any(agree(amount, other) for other in others) for amount in own)
 
 
 def _follows(relation: Relation) -> float:
@@ -123,7 +134,7 @@ def _said(
     Numbers are close to each other, so they are said only as they are; words in conflict are not said.
     """
     stems = frozenset[str]().union(*(source.stems[j] for j in linked.spans))
-    close = {left for links in aligned for left, _, cost in links if linked.adds and cost < _CLOSE}
+    close = {left for links in aligned for left, _, cost in links if linked.adds and cost < SAME_WORD}
     conflicting = [span for conflicts_of_link in against for one in conflicts_of_link for span in one.left]
     return tuple(
         (word in stems or (span in close and not word[:1].isdigit()))
@@ -140,7 +151,8 @@ def _conflicts(
     for place, (j, links) in enumerate(zip(linked.spans, aligned, strict=True)):
         others = frozenset[str]().union(*(source.stems[k] for k in linked.spans[:place] + linked.spans[place + 1 :]))
         span = source.document.spans[j]
-        own = conflicts(claim, source.document[span], [link[:2] for link in links], min_shared=_SHARED)
+        same = [link[:2] for link in links if link[2] < SAME_WORD]
+        own = conflicts(claim, source.document[span], [link[:2] for link in links], same=same, claim=True)
         kept = [one for one in own if not (one.left and _stems(claim, one.left) <= others)]
         against.append(tuple(one.moved(0, span.start) for one in kept))
     return tuple(against)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 NOT_ENGLISH = "Relations and conflicts were not read: the texts do not look English."
 TOO_LONG = "Relations and conflicts were not read of links whose spans have more than 2,000 characters."
 MAX_CHARACTERS = 2000  # of a span whose relation is read
+SAME_WORD = 0.3
+"""The calibrated cost below which two words that are aligned mean the same; others only stand in the same place."""
 MAX_WORDS = 300  # of a span whose words are compared for conflicts
 
 
@@ -72,7 +74,8 @@ def _conflicts_inside(pair: tuple[str, str], words: Alignment | ValueError) -> t
     interruption_point()
     if isinstance(words, ValueError) or max(len(words.left), len(words.right)) > MAX_WORDS:
         return ()
-    return conflicts(*pair, [(link.left, link.right) for link in words.links])
+    links = [(link.left, link.right, link.cost) for link in words.links]
+    return conflicts(*pair, [link[:2] for link in links], same=[link[:2] for link in links if link[2] < SAME_WORD])
 
 
 def _with_meanings(

@@ -2,8 +2,8 @@
 
 An adapter over the bundled MiniLM reads two spans together, once in each order, and says whether the first entails the
 second or contradicts it. Both answers together give the relation. The weights ship with the package in the folder
-`entailment_weights/`; its `card.json` says what they were trained on, what was measured, where they fail, and under
-which licence they are.
+`entailment_weights/`; its `card.json` says what they were trained on, what was measured, where they fail, and which
+licence they have.
 """
 
 import json

@@ -5,14 +5,12 @@ in both texts in two forms, such as "2,000" and "two thousand" or "24 months" an
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
-from typing import TypeAlias
 
-from whymatch.text.dates import Date, dates
-from whymatch.text.quantities import Quantity, quantities
+from whymatch.text.amounts import Amount, amounts, exact_values
 
-_Amount: TypeAlias = Quantity | Date
 _IRREGULAR = {"can't": "can not", "cannot": "can not", "won't": "will not", "shan't": "shall not", "let's": "let us"}
 _ENDINGS = {"n't": " not", "'re": " are", "'m": " am", "'ve": " have", "'ll": " will"}
 _WRITTEN_IN_ONE_WAY: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
@@ -23,9 +21,9 @@ _WRITTEN_IN_ONE_WAY: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]],
     (re.compile(rf"(?<=\w)(?:{'|'.join(_ENDINGS)})\b", re.IGNORECASE), lambda match: _ENDINGS[match[0].lower()]),
     (re.compile(r"\b(it|he|she|that|there|here|what|where|who)'s(?= [a-z])", re.IGNORECASE), r"\1 is"),
     (re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])"), " "),
-    (re.compile(r"\s+(?=[.,;:!?)])|(?<=\()\s+"), ""),
     (re.compile(r"\s+"), " "),
-    (re.compile(r"[.!]+$"), ""),
+    (re.compile(r" (?=[.,;:!?)])|(?<=\() "), ""),
+    (re.compile(r"(?<![.!])[.!]+$"), ""),
 ]
 
 
@@ -38,9 +36,8 @@ def same_wording(left: str, right: str) -> tuple[str, str]:
     texts = [_plain(left), _plain(right)]
     if texts[0] == texts[1]:
         return texts[0], texts[1]
-    amounts = [_amounts(text) for text in texts]
     changes: list[list[tuple[int, int, str]]] = [[], []]
-    for own, other in _pairs(*amounts):
+    for own, other in _pairs(*(amounts(text) for text in texts)):
         forms = [text[one.span.start : one.span.end] for text, one in zip(texts, (own, other), strict=True)]
         chosen = min(forms, key=lambda form: (len(form), form))
         for side, one in enumerate((own, other)):
@@ -54,44 +51,36 @@ def _plain(text: str) -> str:
     for pattern, written in _WRITTEN_IN_ONE_WAY:
         text = pattern.sub(written, text)
     repeated = []
-    own = _amounts(text) if "(" in text else []
-    for one, following in pairwise(own):
-        between, after = text[one.span.end : following.span.start], text[following.span.end :]
-        if between == " (" and after.startswith(")") and _equal(one, following):
+    for one, following in pairwise(amounts(text) if "(" in text else []):
+        bracketed = text[one.span.end : following.span.start] == " (" and text.startswith(")", following.span.end)
+        if bracketed and exact_values(one) & exact_values(following):
             repeated.append((one.span.start, following.span.end + 1, text[following.span.start : following.span.end]))
     return _replaced(text, repeated)
 
 
-def _amounts(text: str) -> list[_Amount]:
-    own_dates = dates(text)
-    return sorted([*own_dates, *quantities(text, [date.span for date in own_dates])], key=lambda amount: amount.span)
-
-
-def _pairs(left: Sequence[_Amount], right: Sequence[_Amount]) -> list[tuple[_Amount, _Amount]]:
+def _pairs(left: Sequence[Amount], right: Sequence[Amount]) -> list[tuple[Amount, Amount]]:
     """The amounts of the left text with equal ones of the right text, each once, in the order of the texts."""
-    free, pairs = [*right], []
+    free, pairs = defaultdict[Hashable, deque[int]](deque), []
+    for number, other in enumerate(right):
+        for value in exact_values(other):
+            free[value].append(number)
+    used = set[int]()
     for one in left:
-        match = next((other for other in free if _equal(one, other)), None)
-        if match is not None:
-            free.remove(match)
-            pairs.append((one, match))
+        own = [free[value] for value in exact_values(one) if value in free]
+        for queue in own:
+            while queue and queue[0] in used:
+                queue.popleft()
+        if first := [queue[0] for queue in own if queue]:
+            used.add(min(first))
+            pairs.append((one, right[min(first)]))
     return pairs
 
 
-def _equal(one: _Amount, other: _Amount) -> bool:
-    """Whether two amounts are the same, to the last digit."""
-    if isinstance(one, Date) and isinstance(other, Date):
-        return one.kind == other.kind and bool(one.readings & other.readings)
-    if not (isinstance(one, Quantity) and isinstance(other, Quantity)) or one.vague or other.vague:
-        return False
-    if one.hedge != other.hedge or (one.unit and one.unit.dimension) != (other.unit and other.unit.dimension):
-        return False
-    values = [quantity.unit.base(quantity.value) if quantity.unit else quantity.value for quantity in (one, other)]
-    return values[0] == values[1]
-
-
 def _replaced(text: str, changes: Sequence[tuple[int, int, str]]) -> str:
-    """The text with other words in place of these pieces."""
-    for start, end, words in sorted(changes, reverse=True):
-        text = text[:start] + words + text[end:]
-    return text
+    """The text with other words in place of these pieces; of those that overlap, only of the first."""
+    pieces, place = list[str](), 0
+    for start, end, words in sorted(changes):
+        if start >= place:
+            pieces += [text[place:start], words]
+            place = end
+    return "".join([*pieces, text[place:]])

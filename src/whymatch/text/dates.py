@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from whymatch.text.spans import Span
+from whymatch.text.spans import Span, without
+from whymatch.text.units import symbol_unit, word_unit
 
 Reading: TypeAlias = tuple[int | None, ...]
 """Year, month and day; or the weekday; or the minutes since midnight. None where the text does not say."""
@@ -12,7 +13,9 @@ Reading: TypeAlias = tuple[int | None, ...]
 MONTHS = str.split("january february march april may june july august september october november december")
 WEEKDAYS = str.split("monday tuesday wednesday thursday friday saturday sunday")
 _MONTH_NUMBERS = {name: n for n, month in enumerate(MONTHS, start=1) for name in (month, month[:3])} | {"sept": 9}
-_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTH_NUMBERS, key=len, reverse=True))})\b\.?"
+_AMBIGUOUS_MONTHS = ("march", "may", "august")  # which are other words too
+_NOT_WHOLE = "".join(rf"(?<!\b{month})" for month in MONTHS)
+_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTH_NUMBERS, key=len, reverse=True))})\b(?:{_NOT_WHOLE}\.)?"
 _DAY = (
     r"(?P<day>\d{1,3})(?:\s?(?:st|nd|rd|th))?\b"  # whether there is such a day, or year, is not asked: a typo is a date
 )
@@ -30,7 +33,7 @@ _PATTERNS = [
     ("day", rf"\b{_MONTH}\s+(?:the\s+)?{_DAY}(?:\s*,)?\s+{_YEAR}"),
     ("day", rf"\b{_MONTH}(?:\s+of|\s*,)?[\s-]+{_YEAR}"),
     ("day", rf"(?<![\w.,/]){_DAY}\s+(?:of\s+)?-?{_MONTH}"),
-    ("day", rf"\b{_MONTH}[\s-]+(?:the\s+)?{_DAY}(?!\s*(?:%|percent|[ap]\.?m\b)|[:.,]\d)"),
+    ("day", rf"\b{_MONTH}[\s-]+(?:the\s+)?{_DAY}(?!\s*[ap]\.?m\b|[:.,]\d)"),
     ("month", rf"\b(?P<month>{'|'.join(MONTHS)})\b"),
     ("weekday", rf"\b(?P<weekday>{'|'.join(WEEKDAYS)})(?=s?\b)"),
     ("time", rf"(?<![\w.,:]){_HOURS}(?:[:.](?P<minute>[0-5]\d))?\s*{_HALF}"),
@@ -39,6 +42,11 @@ _PATTERNS = [
     ("time", r"\b(?P<named>noon|midday|midnight)\b"),
 ]
 _COMPILED = [(kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _PATTERNS]
+_MONTH_FOLLOWS = "in|since|until|by|of|early|late|mid|during|last|next|from|to"
+_BEFORE_MONTH = re.compile(rf"\b(?:{_MONTH_FOLLOWS})[\s-]?$", re.IGNORECASE)
+_BEFORE_DAY = re.compile(rf"\b(?:{_MONTH_FOLLOWS}|on|before|after)(?:\s+the)?[\s-]?$", re.IGNORECASE)
+_MAX_BEFORE = 30  # characters that are looked at
+_NEXT_WORD = re.compile(r"[\s-]*([^\W\d_]+|[%°])")
 _NAMED_TIMES = {"noon": 720, "midday": 720, "midnight": 0}
 
 
@@ -71,10 +79,14 @@ def dates(text: str) -> list[Date]:
     """
     read, free = list[Date](), text
     for kind, pattern in _COMPILED:
-        for match in pattern.finditer(free):
-            if readings := _readings(kind, match):
-                read.append(Date(Span(*match.span()), "day" if kind in ("numeric", "month") else kind, readings))
-                free = free[: match.start()] + "\0" * len(match[0]) + free[match.end() :]
+        matches = [(match, _readings(kind, match)) for match in pattern.finditer(free)]
+        own = [
+            Date(Span(*match.span()), "day" if kind in ("numeric", "month") else kind, readings)
+            for match, readings in matches
+            if readings
+        ]
+        free = without(free, [date.span for date in own])
+        read += own
     return sorted(read, key=lambda date: date.span)
 
 
@@ -88,7 +100,8 @@ def _readings(kind: str, match: re.Match[str]) -> frozenset[Reading]:
     if kind == "time":
         return _times(parts)
     name = parts["month"]
-    if kind == "month" and name.lower() in ("may", "march", "august") and not _names_month(match):
+    complete = None not in (parts.get("day"), parts.get("year"))
+    if not complete and ((name.lower() in _AMBIGUOUS_MONTHS and not _names_month(match)) or _counts_units(match)):
         return frozenset()
     month = int(name) if name.isdigit() else _MONTH_NUMBERS[name.lower()]
     day, year = (None if parts.get(part) is None else int(parts[part]) for part in ("day", "year"))
@@ -96,11 +109,26 @@ def _readings(kind: str, match: re.Match[str]) -> frozenset[Reading]:
 
 
 def _names_month(match: re.Match[str]) -> bool:
-    """Whether "May" or "March" is a month: it follows "in" or the like, or has a capital within a sentence."""
-    before = match.string[: match.start()].rstrip()
-    if re.search(r"\b(?:in|since|until|by|of|early|late|mid|during|last|next|from|to)[\s-]?$", before, re.IGNORECASE):
+    """Whether "May" or "March" is a month: it follows "in" or the like, or has a capital.
+
+    A capital at the beginning of a sentence says so only where a day or year stands beside it: "May 5 was cold."
+    """
+    numbered = match.groupdict().keys() & {"day", "year"}
+    follows = _BEFORE_DAY if numbered else _BEFORE_MONTH
+    before, beside = (
+        match.string[max(0, end - _MAX_BEFORE) : end].rstrip() for end in (match.start(), match.start("month"))
+    )
+    if follows.search(before) or follows.search(beside):
         return True
-    return match[0][0].isupper() and bool(before) and before[-1] not in '.!?:"“(' and not match[0].isupper()
+    return match["month"].istitle() and (bool(numbered) or (bool(before) and before[-1] not in '.!?:"“('))
+
+
+def _counts_units(match: re.Match[str]) -> bool:
+    """Whether the number at the end of a match has a unit: "march 20 miles"."""
+    follows = _NEXT_WORD.match(match.string, match.end())
+    if follows is None or not match[0][-1].isdigit():
+        return False
+    return word_unit(follows[1].lower()) is not None or symbol_unit(follows[1]) is not None
 
 
 def _numeric(first: int, second: int, year: str) -> frozenset[Reading]:

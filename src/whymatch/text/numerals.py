@@ -3,7 +3,8 @@
 Separators follow English use. A comma before groups of exactly three digits, and a blank, separates thousands: "2,000"
 and "2 000" are 2000; any other single comma is a decimal one: "2,5" is 2.5. A single point is a decimal point, so
 "2.000" is 2; several points separate thousands if groups of three digits follow, and otherwise the parts of a version.
-Where both occur, the last is the decimal one: "2.000,5" is 2000.5.
+Where both occur, the last is the decimal one: "2.000,5" is 2000.5. More than 100 characters are no number that people
+compare, and are not read.
 """
 
 import re
@@ -29,6 +30,8 @@ _FRACTIONS |= {word + "s": value for word, value in ORDINALS.items() if 3 <= val
 SIGNS = {"¼": Fraction(1, 4), "½": Fraction(1, 2), "¾": Fraction(3, 4), "⅓": Fraction(1, 3), "⅔": Fraction(2, 3)}
 NUMBER_WORDS = frozenset({*CARDINALS, *ORDINALS, *_POWERS})
 
+_MAX_LENGTH = 100  # of a numeral
+_MAX_VALUE = 10**30  # that is still multiplied by a word such as "million"
 _TOKEN = re.compile(
     r"(?P<currency>(?i:rmb|usd|eur|gbp|cny|jpy|inr|chf|cad|aud|hkd)(?=\d))"
     r"|(?P<identifier>[^\W\d_]+[-‐]?\d[\w-]*)"
@@ -44,6 +47,12 @@ class Token(NamedTuple):
     lower: str
     start: int
     end: int
+
+
+def _kind(match: re.Match[str]) -> str:
+    """The kind of a token; numerals and identifiers that are too long are signs."""
+    kind, (start, end) = str(match.lastgroup), match.span()
+    return "sign" if kind in ("numeral", "identifier") and end - start > _MAX_LENGTH else kind
 
 
 def parse_numeral(text: str) -> list[Fraction]:
@@ -76,7 +85,7 @@ class NumberReader:
         self.text = text
         self.outside = Token("", "", "", len(text), len(text))
         self.tokens = [
-            Token(str(match.lastgroup), match[0], match[0].lower(), *match.span())
+            Token(_kind(match), match[0], match[0].lower(), *match.span())
             for match in _TOKEN.finditer(text)
             if match[0] != "\0"
         ]
@@ -128,19 +137,21 @@ class NumberReader:
             if after > place and self.at(after).lower == "and" and lowest == 100 and current % 100 == 0:
                 step = after + 1 if self.at(after + 1).lower in CARDINALS else step
             word = self.at(step).lower
+            if word in _TENS and self._ordinal_follows(step + 1):
+                break
             if word in CARDINALS and CARDINALS[word] < lowest and (after == place or CARDINALS[word]):
                 current += CARDINALS[word]
                 lowest = 10 if word in _TENS else 0
             elif word == "hundred" and 0 < current < 100 and after > place:
                 current, lowest = current * 100, 100
-            elif (power := _POWERS.get(word.removesuffix("s") if current else "", 0)) >= 1000 and current:
+            elif (power := _POWERS.get(word.removesuffix("s") if current else "", 0)) >= 1000 and total < _MAX_VALUE:
                 total, current, lowest = total + current * power, 0, 100
             else:
                 break
             after = step + 1
-        value = Fraction(total + current)
-        if lowest == 10 and self._ordinal_follows(after):
+        if after == place:
             return None
+        value = Fraction(total + current)
         parts = self.at(after + (self.at(after).text == "-")).lower
         if parts in _FRACTIONS and 0 < value < 20 and (parts.endswith("s") or value == 1):
             return value / _FRACTIONS[parts], after + 1 + (self.at(after).text == "-")
@@ -163,7 +174,8 @@ class NumberReader:
             word = self.at(after).lower
             hyphen = word == "-" and self.at(after + 1).lower in _POWERS
             word = self.at(after + hyphen).lower
-            if (power := _POWERS.get(word, _POWERS.get(word.removesuffix("s"), 0))) and word != "hundreds":
+            power = _POWERS.get(word, _POWERS.get(word.removesuffix("s"), 0)) if value < _MAX_VALUE else 0
+            if power and word != "hundreds":
                 value, after = value * power, after + 1 + hyphen
             elif word in _SHORT_POWERS and self.at(after - 1).kind == "numeral" and self.at(after).text != "K":
                 value, after = value * _SHORT_POWERS[word], after + 1

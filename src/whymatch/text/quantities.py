@@ -1,12 +1,13 @@
-"""Quantities in a text: numbers with their units, compared as values."""
+"""Finds the quantities of a text: numbers with their units, hedges and signs."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
+from whymatch.text.measures import Quantity, total
 from whymatch.text.numerals import CARDINALS, ORDINALS, SIGNS, NumberReader, parse_numeral
-from whymatch.text.spans import Span
+from whymatch.text.spans import Span, without
 from whymatch.text.units import CURRENCY_SIGNS, Unit, symbol_unit, word_unit
 
 _TIMES = {"once": 1, "twice": 2, "thrice": 3}
@@ -28,93 +29,35 @@ _HEDGE_WORDS = {
     "under": "under below less_than fewer_than at_most up_to as_many_as as_much_as < ≤",
 }
 _HEDGES = {tuple(one.split("_")): hedge for hedge, words in _HEDGE_WORDS.items() for one in words.split()}
+_OPPOSITE_HEDGES = {"over": "under", "under": "over"}
+_ITEM_ENDS = re.compile(r"[.)]\s+\D")
 _PRONOUNS_BEFORE_ONE = frozenset(str.split("no any some every the this that each which another other"))
 _YEARS_FOLLOW = frozenset(
     str.split("in since until till by from of before after during around circa year summer winter spring")
 )
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """A number with its unit, as it stands in a text.
-
-    Args:
-        span: the number with its unit.
-        value: the number alone.
-        unit: None for a plain number.
-        hedge: "about", "over" or "under" where the text says that the number is not exact.
-        step: what its last digit is worth where it has decimals, otherwise 0.
-        vague: whether it may be no number at all, as "one" and the article in "a week".
-        year: whether it looks like a year.
-    """
-
-    span: Span
-    value: Fraction
-    unit: Unit | None = None
-    hedge: str = ""
-    step: Fraction = Fraction(0)
-    vague: bool = False
-    year: bool = False
-
-    def agrees(self, other: "Quantity") -> bool:
-        """Whether both can be the same quantity: a unit may be missing, and a hedged number may be near."""
-        pairs, tolerance = [(self.value, other.value)], 0.0
-        if self._rounds(other) or other._rounds(self):
-            return True
-        if self.unit and other.unit:
-            if self.unit.dimension != other.unit.dimension:
-                return self._share() is not None and self._share() == other._share()
-            pairs = [(self.unit.base(self.value), other.unit.base(other.value))]
-            tolerance = self.unit.tolerance(other.unit)
-        elif self.unit or other.unit:
-            pairs += [(a, b) for a, b in [(self._share(), other._share())] if a is not None and b is not None]
-        return any(_near(a, b, self.hedge, other.hedge, tolerance) for a, b in pairs)
-
-    def _rounds(self, other: "Quantity") -> bool:
-        """Whether it is the other one with fewer decimals but three digits or more: "28.7 billion" and "28.71"."""
-        if self.unit != other.unit or not other.step or abs(self.value) < 100 * (self.step or 1):
-            return False
-        return other.step < (self.step or 1) and abs(self.value - other.value) < (self.step or 1)
-
-    def _share(self) -> Fraction | None:
-        """A percentage or a plain number as a share of the whole."""
-        if self.unit is None:
-            return self.value
-        return self.value / 100 if self.unit.dimension == "percent" else None
-
-
-def _near(a: Fraction, b: Fraction, hedge_a: str, hedge_b: str, tolerance: float) -> bool:
-    if a == b or (tolerance and abs(a - b) <= tolerance * max(abs(a), abs(b))):
-        return True
-    hedges = {hedge_a, hedge_b}
-    if len(hedges) == 1 and not tolerance:
-        return False
-    if "about" in hedges:
-        return abs(a - b) <= max(abs(a), abs(b)) * Fraction(1, 10)
-    if len(hedges) == 1 or hedges == {"over", "under"}:
-        return False
-    (low, high) = (a, b) if hedge_a == "over" or hedge_b == "under" else (b, a)
-    return low <= high <= low * Fraction(3, 2)
-
-
-def quantities(text: str, without: Iterable[Span] = ()) -> list[Quantity]:
-    """The quantities of a text in order; nothing is read inside the spans `without`, such as dates.
+def quantities(text: str, but: Sequence[Span] = ()) -> list[Quantity]:
+    """The quantities of a text in order; nothing is read inside the spans `but`, such as dates, which are in order.
 
     >>> [(text[start:end], str(value)) for text in ["Take twenty-four (24) pills of 1,000 mg."]
     ...     for (start, end), value in [(one.span, one.value) for one in quantities(text)]]
     [('twenty-four', '24'), ('24', '24'), ('1,000 mg', '1000')]
     """
-    for start, end in without:
-        text = text[:start] + "\0" * (end - start) + text[end:]
-    reader = _Reader(text)
-    numbers = [quantity for quantity in reader.read() if not _enumerates(text, quantity.span)]
-    return _with_shared_units(text, numbers)
+    text = without(text, but)
+    numbers = [quantity for quantity in _Reader(text).read() if not _enumerates(text, quantity.span)]
+    return _compounded(text, _with_shared_units(text, numbers))
 
 
 def _enumerates(text: str, span: Span) -> bool:
     """Whether a number counts the item of a list: it begins a line, and a point or bracket follows it."""
-    before, after = text[: span.start], text[span.end :]
-    return bool(re.search(r"(?:^|\n)\s*\(?$", before) and re.match(r"(?:\.|\))\s+\D", after))
+    if not _ITEM_ENDS.match(text, span.end):
+        return False
+    end = span.start - text.startswith("(", span.start - 1) if span.start else 0
+    start = end
+    while start and text[start - 1].isspace():
+        start -= 1
+    return not start or "\n" in text[start:end]
 
 
 def _with_shared_units(text: str, quantities: list[Quantity]) -> list[Quantity]:
@@ -130,6 +73,28 @@ def _with_shared_units(text: str, quantities: list[Quantity]) -> list[Quantity]:
                 continue
         result.append(quantity)
     return result[::-1]
+
+
+def _compounded(text: str, quantities: list[Quantity]) -> list[Quantity]:
+    """Quantities in several units as one: "5 feet 6 inches", "2 hours and 15 minutes", "an hour and a half"."""
+    result = list[Quantity]()
+    for quantity in quantities:
+        last = result[-1] if result else None
+        after = text[last.span.end : quantity.span.start] if last else ""
+        if text[slice(*quantity.span)].lower() == "a half":
+            after += "a half"
+        between = after.replace(",", " ").lower().split()
+        counts = last and (not last.vague or (between[:1] == ["and"] and _has_article(text, last, result[:-1])))
+        whole = total(last, quantity, between) if last and counts else None
+        result[-1:] = [whole] if whole else [*result[-1:], quantity]
+    return result
+
+
+def _has_article(text: str, quantity: Quantity, before: Sequence[Quantity]) -> bool:
+    """Whether a vague quantity follows an article that counts it: that of "an hour", not of "5 km an hour"."""
+    start = before[-1].span.end if before else 0
+    words = text[max(start, quantity.span.start - 10) : quantity.span.start].lower().split()
+    return words[-1:] in (["a"], ["an"]) and (len(words) > 1 or not before)
 
 
 class _Reader(NumberReader):
@@ -182,10 +147,11 @@ class _Reader(NumberReader):
             return [], after
         if unit == word_unit("decade of") and value < 100:
             value += 1900
-        hedge, step, negative = self._hedge(first), self._step(place, value), self._negative(place, first)
+        (hedge, begin), step, negative = self._hedge(first), self._step(place, value), self._negative(place, first)
         span = Span(self.at(first - negative).start, self.at(after - 1).end)
+        phrase = Span(self.at(begin).start, span.end) if hedge else None
         year = unit is None and self._looks_like_year(place)
-        return [Quantity(span, -value if negative else value, unit, hedge, step, vague, year)], after
+        return [Quantity(span, -value if negative else value, unit, hedge, step, vague, year, phrase)], after
 
     def _negative(self, place: int, first: int) -> bool:
         """Whether a minus stands before the number at a place, whose currency begins at the place `first`."""
@@ -223,9 +189,10 @@ class _Reader(NumberReader):
         """A number that is part of a name: "COVID-19", "F-16"; "mid-1990s" has a number of its own."""
         token = self.at(place)
         head, digits, tail = re.fullmatch(r"([^\W\d_]+)[-‐]?(\d+)([\w-]*)", token.text).groups()  # type: ignore[union-attr]
-        unit: Unit | None = Unit(f"{head.lower()}-{tail.lower()}", Fraction(1), shared=False)
         if head.lower() in ("mid", "pre", "post", "early", "late", "ca", "c"):
-            unit = word_unit("decade of") if tail == "s" else None
+            span = Span(token.start + token.text.index(digits), token.end)
+            return [Quantity(span, Fraction(int(digits)), word_unit("decade of") if tail == "s" else None)], place + 1
+        unit = Unit(f"{head.lower()}-{tail.lower()}", Fraction(1), shared=False)
         return [Quantity(Span(token.start, token.end), Fraction(int(digits)), unit)], place + 1
 
     def _currency_before(self, place: int) -> tuple[Unit, int] | None:
@@ -258,12 +225,13 @@ class _Reader(NumberReader):
             return unit, first + 2
         return None, place
 
-    def _hedge(self, place: int) -> str:
-        """What stands before a number to say that it is not exact."""
+    def _hedge(self, place: int) -> tuple[str, int]:
+        """What stands before the number at a place to say that it is not exact, and where that begins."""
         while self.at(place - 1).lower in ("the", "an", "a", "estimated"):
             place -= 1
         for length in (3, 2, 1):
             if hedge := _HEDGES.get(tuple(self.at(place - length + n).lower for n in range(length))):
-                negated = self.at(place - length - 1).lower in ("no", "not")
-                return {"over": "under", "under": "over"}.get(hedge, hedge) if negated else hedge
-        return ""
+                first = place - length
+                negated = hedge in _OPPOSITE_HEDGES and self.at(first - 1).lower in ("no", "not")
+                return (_OPPOSITE_HEDGES[hedge], first - 1) if negated else (hedge, first)
+        return "", place

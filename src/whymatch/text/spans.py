@@ -186,6 +186,14 @@ def token_ranges(text: str, spans: Iterable[Span]) -> list[tuple[int, int]]:
     return [(covered.start, covered.stop) for covered in overlaps(tokens, spans)]
 
 
+def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The text with a NUL for every character of these spans, which are in order and do not overlap."""
+    kept = [0, *(place for span in spans for place in span), len(text)]
+    pieces = [text[start:end] for start, end in zip(kept[::2], kept[1::2], strict=True)]
+    blanks = ["\0" * (end - start) for start, end in spans]
+    return "".join(piece for pair in zip(pieces, [*blanks, ""], strict=True) for piece in pair)
+
+
 def overlaps(pieces: Sequence[tuple[int, int]], spans: Iterable[tuple[int, int]]) -> list[range]:
     """The range of numbers of the pieces that overlap each span; pieces are in order."""
     starts, ends = [start for start, _ in pieces], [end for _, end in pieces]

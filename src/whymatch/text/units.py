@@ -1,7 +1,8 @@
 """Units of measure and currencies, with the factors that turn one into another."""
 
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 
@@ -20,6 +21,7 @@ class Unit:
         system: within a system factors are exact; between two, people round.
         offset: what is added to a value before it is multiplied, for temperatures.
         shared: whether a number before, as in "5 to 10 mg", has the unit too.
+        others: what else its name can mean: "pounds" are money or a mass.
     """
 
     dimension: str
@@ -27,6 +29,12 @@ class Unit:
     system: str = ""
     offset: Fraction = Fraction(0)
     shared: bool = True
+    others: tuple["Unit", ...] = ()
+
+    @property
+    def readings(self) -> tuple["Unit", ...]:
+        """All that its name can mean, each as a unit with one meaning."""
+        return replace(self, others=()), *self.others
 
     def base(self, value: Fraction) -> Fraction:
         """A value of this unit in base units."""
@@ -39,15 +47,16 @@ class Unit:
         return _CALENDAR_TOLERANCE if self.dimension == "time" else _CONVERSION_TOLERANCE
 
 
-# Words stand after any number; symbols only after digits, and their case counts. The names of one unit share a line.
+# Words stand after any number; symbols only after digits, and their case counts. The names of one unit share a line; a
+# name that can mean several units stands on the line of each, the most common first.
 _WORDS = """
 mass metric 1/1000000: microgram micrograms
 mass metric 1/1000: milligram milligrams milligramme milligrammes
 mass metric 1: gram grams gramme grammes
 mass metric 1000: kilogram kilograms kilogramme kilogrammes kilo kilos
-mass metric 1000000: tonne tonnes
+mass metric 1000000: tonne tonnes ton tons
+mass imperial 45359237/50: ton tons
 mass imperial 45359237/1600000: ounce ounces
-mass imperial 45359237/100000: lb lbs
 volume metric 1/1000: millilitre millilitres milliliter milliliters
 volume metric 1: litre litres liter liters
 volume imperial 473176473/125000000: gallon gallons
@@ -78,11 +87,18 @@ data mega 1000000: megabyte megabytes
 data giga 1000000000: gigabyte gigabytes
 data tera 1000000000000: terabyte terabytes
 percent - 1: percent pct percentage_points percentage_point per_cent
-degree - 1: degree degrees
 dollar - 1: dollar dollars buck bucks
 dollar - 1/100: cent cents
+dollar of Canada 1: dollar dollars
+dollar of Canada 1/100: cent cents
+dollar of Australia 1: dollar dollars
+dollar of Australia 1/100: cent cents
+dollar of Hong Kong 1: dollar dollars
+dollar of Hong Kong 1/100: cent cents
 euro - 1: euro euros
+euro - 1/100: cent cents
 pound - 1: pound pounds quid
+mass imperial 45359237/100000: pound pounds lb lbs
 yen - 1: yen
 yuan - 1: yuan renminbi
 rupee - 1: rupee rupees
@@ -111,11 +127,10 @@ data mega 1000000: MB
 data giga 1000000000: GB
 data tera 1000000000000: TB
 percent - 1: %
-degree - 1: °
 dollar - 1: $ US$ USD
-dollar of Canada 1: C$ CA$ CAD
-dollar of Australia 1: A$ AU$ AUD
-dollar of Hong Kong 1: HK$ HKD
+dollar of Canada 1: $ C$ CA$ CAD
+dollar of Australia 1: $ A$ AU$ AUD
+dollar of Hong Kong 1: $ HK$ HKD
 euro - 1: € EUR
 pound - 1: £ GBP
 yen - 1: ¥ JPY
@@ -125,9 +140,21 @@ franc - 1: CHF
 """
 _CELSIUS = ("°c", "° c", "degrees celsius", "degrees centigrade", "degree celsius", "celsius")
 _FAHRENHEIT = ("°f", "° f", "degrees fahrenheit", "degree fahrenheit", "fahrenheit")
+_TEMPERATURES = (
+    Unit("temperature", Fraction(1), "Celsius"),
+    Unit("temperature", Fraction(5, 9), "Fahrenheit", Fraction(-32)),
+)
+_DEGREE = Unit("degree", Fraction(1), others=_TEMPERATURES)  # of an angle, or of either scale
 
 
-def _read(table: str) -> Iterator[tuple[str, Unit]]:
+def _read(table: str) -> dict[str, Unit]:
+    readings = defaultdict[str, list[Unit]](list)
+    for name, unit in _lines(table):
+        readings[name].append(unit)
+    return {name: replace(first, others=tuple(others)) for name, (first, *others) in readings.items()}
+
+
+def _lines(table: str) -> Iterator[tuple[str, Unit]]:
     for line in table.strip().splitlines():
         head, _, names = line.partition(": ")
         *words, factor = head.split()
@@ -138,19 +165,17 @@ def _read(table: str) -> Iterator[tuple[str, Unit]]:
 
 @cache
 def _words() -> dict[str, Unit]:
-    celsius = Unit("temperature", Fraction(1), "Celsius")
-    fahrenheit = Unit("temperature", Fraction(5, 9), "Fahrenheit", Fraction(-32))
     own = {
         "ordinal": Unit("ordinal", Fraction(1), shared=False),
         "decade of": Unit("decade", Fraction(1), shared=False),
     }
-    temperatures = dict.fromkeys(_CELSIUS, celsius) | dict.fromkeys(_FAHRENHEIT, fahrenheit)
-    return dict(_read(_WORDS)) | temperatures | own
+    temperatures = dict.fromkeys(_CELSIUS, _TEMPERATURES[0]) | dict.fromkeys(_FAHRENHEIT, _TEMPERATURES[1])
+    return _read(_WORDS) | dict.fromkeys(("degree", "degrees"), _DEGREE) | temperatures | own
 
 
 @cache
 def _symbols() -> dict[str, Unit]:
-    return dict(_read(_SYMBOLS))
+    return _read(_SYMBOLS) | {"°": _DEGREE}
 
 
 def word_unit(name: str) -> Unit | None:

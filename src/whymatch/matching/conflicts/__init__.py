@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from whymatch.matching.conflicts.amounts import MIN_SHARED, amount_conflicts
+from whymatch.matching.conflicts.amounts import amount_conflicts
 from whymatch.matching.conflicts.correspondence import Conflict, Correspondence, Kind
 from whymatch.matching.conflicts.names import name_conflicts
 from whymatch.matching.conflicts.opposites import opposite_conflicts
@@ -13,34 +13,38 @@ __all__ = ["Conflict", "Kind", "conflicts"]
 
 
 def conflicts(
-    left: str, right: str, words: Iterable[tuple[Span, Span]], *, min_shared: float = MIN_SHARED
+    left: str,
+    right: str,
+    words: Iterable[tuple[Span, Span]],
+    *,
+    same: Iterable[tuple[Span, Span]] | None = None,
+    claim: bool = False,
 ) -> tuple[Conflict, ...]:
     """What contradicts in two texts that match, in the order of the left text.
 
     Args:
         left, right: two spans that are linked, such as sentences.
         words: the offsets of words of the left and of the right text that a word aligner links.
-        min_shared: the share of their other words that two texts must have in common for numbers and dates to be
-            compared; less where something else says that they speak of the same matter.
+        same: those of `words` that mean the same, all by default; the others only stand in the same place.
+        claim: whether the left text is a claim, and the right one of the same matter and may say more: numbers and
+            dates are then compared where the right text has half of the claim's other words.
 
     >>> left, right = "Take 5 mg of it.", "Take 50 mg of it."
     >>> conflicts(left, right, [(Span(0, 4), Span(0, 4)), (Span(5, 6), Span(5, 7))])
     (Conflict(kind='number', left=(Span(start=5, end=9),), right=(Span(start=5, end=10),)),)
     """
     links = [(Span(*one), Span(*other)) for one, other in words]
-    if (right, left) < (
-        left,
-        right,
-    ):  # one order of the texts, so that the conflicts of (right, left) are these mirrored
-        mirrored = _conflicts(right, left, [(other, one) for one, other in links], min_shared)
-        return _sorted(Conflict(one.kind, one.right, one.left) for one in mirrored)
-    return _sorted(_conflicts(left, right, links, min_shared))
+    alike = links if same is None else [(Span(*one), Span(*other)) for one, other in same]
+    if (right, left) < (left, right):  # one order of the texts, so that conflicts of (right, left) are these mirrored
+        mirrored = (((other, one) for one, other in pairs) for pairs in (links, alike))
+        exchanged = _conflicts(Correspondence(right, left, *mirrored), 1 if claim else None)
+        return _sorted(Conflict(one.kind, one.right, one.left) for one in exchanged)
+    return _sorted(_conflicts(Correspondence(left, right, links, alike), 0 if claim else None))
 
 
-def _conflicts(left: str, right: str, links: list[tuple[Span, Span]], min_shared: float) -> list[Conflict]:
-    pair = Correspondence(left, right, links)
+def _conflicts(pair: Correspondence, claim: int | None) -> list[Conflict]:
     return [
-        *amount_conflicts(pair, min_shared),
+        *amount_conflicts(pair, claim),
         *name_conflicts(pair),
         *opposite_conflicts(pair),
         *role_conflicts(pair),

@@ -8,7 +8,9 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
+from whymatch.text.amounts import Amount, amounts
 from whymatch.text.antonyms import lemmas
+from whymatch.text.measures import Quantity
 from whymatch.text.spans import Span, overlaps, words
 
 Kind: TypeAlias = Literal["number", "date", "name", "negation", "antonym", "role"]
@@ -93,33 +95,81 @@ class Word:
         return lemmas(self.lower)
 
 
+@dataclass(frozen=True)
+class Place:
+    """An amount, and the numbers of its words in its text.
+
+    Args:
+        amount: a quantity or a date.
+        words: those of the amount itself.
+        phrase: those of the amount with its hedge: "no more than 5 mg".
+    """
+
+    amount: Amount
+    words: range
+    phrase: range
+
+
 class Correspondence:
     """The words of two texts and what links them.
 
     Args:
         left, right: the two texts.
-        links: spans of words of the left and the right text that mean the same, by a word aligner.
+        links: spans of words of the left and the right text that stand in the same place, by a word aligner.
+        same: those of the links whose words mean the same; all of them by default.
     """
 
-    def __init__(self, left: str, right: str, links: Iterable[tuple[Span, Span]]) -> None:
+    def __init__(
+        self,
+        left: str,
+        right: str,
+        links: Iterable[tuple[Span, Span]],
+        same: Iterable[tuple[Span, Span]] | None = None,
+    ) -> None:
         self.texts = left, right
         self.left, self.right = (
             [Word(text[span.start : span.end], span) for span in words(text)] for text in self.texts
         )
-        pairs = [*links]
-        own, other = self.numbers(0, (a for a, _ in pairs)), self.numbers(1, (b for _, b in pairs))
-        self.links = {
-            (i, j) for left_words, right_words in zip(own, other, strict=True) for i in left_words for j in right_words
-        }
+        self.links = self._numbered([*links])
         """The numbers of words that are aligned."""
+        self.same = self.links if same is None else self._numbered([*same])
+        """The numbers of those that mean the same."""
         matcher = SequenceMatcher(None, [w.lower for w in self.left], [w.lower for w in self.right], autojunk=False)
         self.blocks = [(tag, range(a, b), range(c, d)) for tag, a, b, c, d in matcher.get_opcodes()]
         """What makes the left text the right one: runs of words that are equal, replaced, deleted or inserted."""
+
+    def _numbered(self, pairs: Sequence[tuple[Span, Span]]) -> set[tuple[int, int]]:
+        """The numbers of the words of pairs of spans."""
+        own, other = self.numbers(0, (a for a, _ in pairs)), self.numbers(1, (b for _, b in pairs))
+        both = zip(own, other, strict=True)
+        return {(i, j) for left_words, right_words in both for i in left_words for j in right_words}
 
     def numbers(self, side: int, spans: Iterable[Span]) -> list[range]:
         """The numbers of the words of one text that overlap each span."""
         own = (self.left, self.right)[side]
         return overlaps([word.span for word in own], spans)
+
+    @cached_property
+    def amounts(self) -> tuple[list[Place], list[Place]]:
+        """The amounts of each text. They alone are judged by what they say, not by their words."""
+        left, right = self._places(0), self._places(1)
+        return left, right
+
+    def _places(self, side: int) -> list[Place]:
+        own = amounts(self.texts[side])
+        words = self.numbers(side, (amount.span for amount in own))
+        phrases = self.numbers(side, (_phrase(amount) for amount in own))
+        return [Place(*one) for one in zip(own, words, phrases, strict=True)]
+
+    @cached_property
+    def measured(self) -> tuple[frozenset[int], frozenset[int]]:
+        """The numbers of the words of each text that belong to amounts and their hedges."""
+        left, right = (frozenset(n for place in side for n in place.phrase) for side in self.amounts)
+        return left, right
+
+    def judged_by_amount(self, i: int, j: int) -> bool:
+        """Whether what two words say is part of two amounts, so that no other rule looks at them."""
+        return i in self.measured[0] and j in self.measured[1]
 
     @cached_property
     def equal(self) -> set[tuple[int, int]]:
@@ -178,11 +228,17 @@ class Correspondence:
 
         The words of these numbers are not counted.
         """
-        return min(self._shared(0, frozenset(but_left)), self._shared(1, frozenset(but_right)))
+        return min(self.shared_of(0, but_left), self.shared_of(1, but_right))
 
-    def _shared(self, side: int, but: frozenset[int]) -> float:
-        own = (self.left, self.right)[side]
-        aligned = {pair[side] for pair in self.links | self.equal}
-        numbers = [number for number, word in enumerate(own) if word.carries_meaning and number not in but]
+    def shared_of(self, side: int, but: Iterable[int] = ()) -> float:
+        """The share of the words with meaning of one text that the other has too, without those of these numbers."""
+        own, left_out = (self.left, self.right)[side], {*but}
+        aligned = {pair[side] for pair in self.same | self.equal}
+        numbers = [number for number, word in enumerate(own) if word.carries_meaning and number not in left_out]
         same = [n for n in numbers if n in aligned or own[n].lemmas & self.lemmas[1 - side]]
         return len(same) / len(numbers) if numbers else 1.0
+
+
+def _phrase(amount: Amount) -> Span:
+    """The span of an amount with its hedge."""
+    return (isinstance(amount, Quantity) and amount.phrase) or amount.span

@@ -57,7 +57,7 @@ def name_conflicts(pair: Correspondence) -> list[Conflict]:
     phrases = [{n: run for run in side for n in run if n in own} for side, own in zip(sides, capitals, strict=True)]
     differing = defaultdict[tuple[int, int], tuple[set[int], set[int]]](lambda: (set(), set()))
     for i, j in sorted(pair.links | pair.replaced):
-        if i not in phrases[0] or j not in phrases[1]:
+        if i not in phrases[0] or j not in phrases[1] or pair.judged_by_amount(i, j):
             continue
         one, other = phrases[0][i], phrases[1][j]
         sure = (i, j) in pair.substituted or (pair.context(one, other) == 2 and pair.shared(one, other) >= _MIN_SHARED)

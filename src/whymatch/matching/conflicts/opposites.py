@@ -1,9 +1,11 @@
 """Negations on one side only, and words of opposite meaning in the same place."""
 
 import re
+from bisect import bisect_left
 
-from whymatch.matching.conflicts.correspondence import Conflict, Correspondence, Word
+from whymatch.matching.conflicts.correspondence import Conflict, Correspondence
 from whymatch.text.antonyms import are_antonyms
+from whymatch.text.spans import Span
 
 _NEGATORS = frozenset(
     str.split(
@@ -17,11 +19,17 @@ _IDIOMS = re.compile(
     |\bno\ (?:doubt|matter|sooner|wonder)\b|\b(?:whether|or|if)\ not\b|\bnothing\ but\b|\bno\.?\s*\d
     |\bwithout\ (?:a\ )?doubt\b|^\W*no\s*(?:,|(?:you|i|we|it|he|she|they|this|that)\b)
     |\bno\ one\ (?:but|except)\b|\b(?:can|could)(?:\ ?not|\ ?n['’]t)\ help\ (?:but|\w+ing)\b
-    |,\ (?:is|are|was|were|do|does|did|has|have|ca|wo|would|could)\ ?n['’]t\b[^.]{1,6}\?
-    |^\W*(?:is|are|was|were|do|does|did|has|have|ca|wo|would|could|should)\ ?n['’]t\b(?=.*\?\W*$)
-    |(?<!why\ )(?<!how\ )\b(?:can|do|did|does|is|are|will|would|could|should)(?:\ ?n['’]t|\ ?not)
-        \ (?:you|we|they|he|she|it)\b(?=.*\?)""",
+    |,\ (?:is|are|was|were|do|does|did|has|have|ca|wo|would|could)\ ?n['’]t\b[^.]{1,6}\?""",
     re.IGNORECASE | re.VERBOSE,
+)
+# Nor does it where a question mark follows on the line.
+_IN_QUESTIONS = re.compile(
+    r"""(?<!why )(?<!how )\b(?:can|do|did|does|is|are|will|would|could|should)(?: ?n['’]t| ?not)"""
+    r""" (?:you|we|they|he|she|it)\b""",
+    re.IGNORECASE,
+)
+_BEGINS_QUESTION = re.compile(
+    r"\W*(?:is|are|was|were|do|does|did|has|have|ca|wo|would|could|should) ?n['’]t\b", re.IGNORECASE
 )
 # Words that deny without a negator: where only one text has one of them, a negator of the other may say the same.
 _IMPLICIT = frozenset(
@@ -68,7 +76,7 @@ def opposite_conflicts(pair: Correspondence) -> list[Conflict]:
 
 def _extra_cues(pair: Correspondence) -> tuple[int, list[int]]:
     """The side with more negators, and the numbers of those that have no counterpart on the other side."""
-    cues = [_cues(pair.texts[side], own) for side, own in enumerate((pair.left, pair.right))]
+    cues = [_cues(pair, side) for side in (0, 1)]
     side = int(len(cues[1]) > len(cues[0]))
     same = pair.links | pair.equal
     extra = list(cues[side])
@@ -78,28 +86,37 @@ def _extra_cues(pair: Correspondence) -> tuple[int, list[int]]:
     return side, extra
 
 
-def _cues(text: str, own: list[Word]) -> list[int]:
+def _cues(pair: Correspondence, side: int) -> list[int]:
     """The numbers of the words of a text that negate."""
-    idioms = [match.span() for match in _IDIOMS.finditer(text)]
+    own = (pair.left, pair.right)[side]
+    harmless = {*pair.measured[side], *(n for run in pair.numbers(side, idioms(pair.texts[side])) for n in run)}
     cues = list[int]()
     for number, word in enumerate(own):
         negates = word.lower in _NEGATORS or word.lower.endswith("n't")
         repeats = word.lower == "nor" and cues
-        if (
-            negates
-            and not repeats
-            and not any(start < word.span.end and word.span.start < end for start, end in idioms)
-        ):
+        if negates and not repeats and number not in harmless:
             cues.append(number)
     return cues
 
 
+def idioms(text: str) -> list[Span]:
+    """The expressions of a text whose negator denies nothing."""
+    marks = [(match.start(), match[0]) for match in re.finditer(r"[?\n]", text)]
+    found = [match.span() for match in _IDIOMS.finditer(text)]
+    for match in _IN_QUESTIONS.finditer(text):
+        following = marks[bisect_left(marks, (match.end(), "")) :][:1]
+        found += [match.span()] if [mark for _, mark in following] == ["?"] else []
+    asking = _BEGINS_QUESTION.match(text)
+    last = next((place for place in reversed(range(len(text))) if text[place].isalnum()), 0)
+    return [Span(*span) for span in [*found, *([asking.span()] if asking and "?" in text[last:] else [])]]
+
+
 def _implicit(pair: Correspondence) -> bool:
-    """Whether a word that denies without a negator stands in one text only."""
-    for own, other in ((pair.left, pair.right), (pair.right, pair.left)):
-        present = frozenset(lemma for word in other for lemma in word.lemmas)
-        for word in own:
-            if (word.lemmas & _IMPLICIT or _IMPLICIT_FORM.fullmatch(word.lower)) and not word.lemmas & present:
+    """Whether a word that denies without a negator, and is no part of an amount, stands in one text only."""
+    for side, own in enumerate((pair.left, pair.right)):
+        for number, word in enumerate(own):
+            denies = word.lemmas & _IMPLICIT or _IMPLICIT_FORM.fullmatch(word.lower)
+            if denies and number not in pair.measured[side] and not word.lemmas & pair.lemmas[1 - side]:
                 return True
     return False
 
@@ -125,7 +142,7 @@ def _antonyms(pair: Correspondence) -> set[tuple[int, int]]:
     opposites = set[tuple[int, int]]()
     for i, j in pair.links | pair.replaced:
         one, other = pair.left[i], pair.right[j]
-        if not are_antonyms(one.bare, other.bare) or not pair.exclusive(i, j):
+        if pair.judged_by_amount(i, j) or not are_antonyms(one.bare, other.bare) or not pair.exclusive(i, j):
             continue
         if (i, j) not in pair.substituted and (one.lemmas & pair.lemmas[1] or other.lemmas & pair.lemmas[0]):
             continue

@@ -1,0 +1,64 @@
+"""Amounts of a text: its numbers with their units, and its dates, found together and compared."""
+
+from collections.abc import Hashable
+from typing import TypeAlias
+
+from whymatch.text.dates import Date, dates
+from whymatch.text.measures import Quantity
+from whymatch.text.quantities import quantities
+
+Amount: TypeAlias = Quantity | Date
+
+
+def amounts(text: str) -> list[Amount]:
+    """The quantities and dates of a text in order; none overlap.
+
+    >>> [(text[start:end]) for text in ["Take 5 mg on 3 May."] for start, end in (one.span for one in amounts(text))]
+    ['5 mg', '3 May']
+    """
+    own_dates = dates(text)
+    return sorted([*own_dates, *quantities(text, [date.span for date in own_dates])], key=lambda amount: amount.span)
+
+
+def agree(one: Amount, other: Amount) -> bool:
+    """Whether both can be the same; a plain number can be the year or the day of a date."""
+    if isinstance(one, Quantity) and isinstance(other, Quantity):
+        return one.agrees(other)
+    if isinstance(one, Date) and isinstance(other, Date):
+        return one.kind == other.kind and one.agrees(other)
+    date, number = (one, other) if isinstance(one, Date) else (other, one)
+    if isinstance(number, Date) or isinstance(date, Quantity):
+        return False
+    return number.value.denominator == 1 and date.has(int(number.value)) and (number.unit is None or _ordinal(number))
+
+
+def comparable(one: Amount, other: Amount) -> bool:
+    """Whether two amounts that do not agree can contradict each other."""
+    if isinstance(one, Quantity) and isinstance(other, Quantity):
+        return _ordinal(one) == _ordinal(other)
+    if isinstance(one, Date) and isinstance(other, Date):
+        return one.kind == other.kind
+    date, number = (one, other) if isinstance(one, Date) else (other, one)
+    return isinstance(number, Quantity) and isinstance(date, Date) and date.kind == "day" and number.year
+
+
+def same_dimension(one: Amount, other: Amount) -> bool:
+    """Whether both are dates, or can be measures of one thing."""
+    if isinstance(one, Quantity) and isinstance(other, Quantity):
+        return one.same_dimension(other)
+    return isinstance(one, Date) and isinstance(other, Date)
+
+
+def exact_values(amount: Amount) -> frozenset[Hashable]:
+    """What it is to the last digit; amounts that share a value are the same. None of a number that may be none."""
+    if isinstance(amount, Date):
+        return frozenset((amount.kind, reading) for reading in amount.readings)
+    if amount.vague:
+        return frozenset()
+    if amount.unit is None:
+        return frozenset({(None, amount.hedge, amount.value)})
+    return frozenset({(amount.unit.dimension, amount.hedge, amount.unit.base(amount.value))})
+
+
+def _ordinal(number: Quantity) -> bool:
+    return number.unit is not None and number.unit.dimension == "ordinal"
