@@ -16,7 +16,7 @@ from whymatch.text.spans import Span
 
 SUPPORTED_FROM = 0.5
 """The support from which on a claim is supported: the mean of its coverage and of the probability that it follows."""
-_SAME_MATTER = 0.5  # the coverage from which on a source speaks of the same matter, so that it can contradict
+_SAME_MATTER = 0.5  # of the bits of a claim's other words, from which on a source can contradict it
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Finding:
     """Of the claim and each linked span."""
     conflicts: tuple[tuple[Conflict, ...], ...]
     """With each linked span, by the characters of the claim and of the source."""
+    matter: float
+    """The share of the bits of the claim's other words, those in conflict left out, that are said."""
     has_amounts: bool
     """Whether each number and date of the claim agrees with one of the linked spans."""
 
@@ -47,7 +49,7 @@ class Finding:
     def verdict(self) -> ClaimVerdict:
         """Words in conflict make a contradiction, whatever else is said."""
         contradicts = any(self.conflicts) or any(one and one.name == "contradicts" for one in self.relations[:1])
-        if contradicts and self.speaks and self.coverage >= _SAME_MATTER:
+        if contradicts and self.speaks and self.matter >= _SAME_MATTER:
             return "contradicted"
         supported = self.support >= SUPPORTED_FROM and self.speaks and self.has_amounts
         return "supported" if supported else "unsupported"
@@ -90,15 +92,18 @@ def read_findings(
         aligned = [next(words) for _ in own]
         against = _conflicts(claim, source, linked, aligned) if read else ((),) * len(own)
         said = _said(claim, source, linked, aligned, against)
-        worth = coverage(linked.worth, [word for (word, _), one in zip(spoken(claim), said, strict=True) if one])
-        measured = _has_amounts(claim, own)
+        said_words = [word for (word, _), one in zip(spoken(claim), said, strict=True) if one]
+        in_conflict = {word for one in against for conflict in one for word in _stems(claim, conflict.left)}
+        others = {word: bits for word, bits in linked.worth.items() if word not in in_conflict}
+        shares = coverage(linked.worth, said_words), coverage(others, said_words)
+        facts = against, shares[1], _has_amounts(claim, own)
         if not read:
-            findings.append(Finding(source, linked, said, worth, None, (None,) * len(own), against, measured))
+            findings.append(Finding(source, linked, said, shares[0], None, (None,) * len(own), *facts))
             continue
         each = tuple(next(relations) for _ in own)
         joint = next(relations) if len(own) > 1 else None
         follows = max((_follows(one) for one in (*each, *filter(None, [joint]))), default=0.0)
-        findings.append(Finding(source, linked, said, worth, follows, each, against, measured))
+        findings.append(Finding(source, linked, said, shares[0], follows, each, *facts))
     return findings, all(english)
 
 
