@@ -22,6 +22,7 @@ from whymatch.text.spans import sentences
 
 PAWS_SEED = 24
 _MAX_WORDS = 28  # of a sentence that is edited
+_PAWS_TIMES = 3  # in an epoch, since it is small and hard
 
 
 class Label(IntFlag):
@@ -289,8 +290,17 @@ def shortened(sentence: str) -> str | None:
     return None
 
 
-def training_examples(data: Path, lexicon: Lexicon, edits: int, rng: random.Random) -> list[Example]:
-    """What one epoch has: SNLI with a part of e-SNLI dev, PAWS' training part both ways, paraphrases, and edits."""
+def fixed_examples(data: Path) -> list[Example]:
+    """What every epoch has: SNLI with a part of e-SNLI dev both ways, PAWS' training part thrice, and paraphrases."""
+    snli = [*snli_train(data), *snli_dev(data)[0]]
+    swaps, human = paws(data)[0], edinburgh(data, "train")
+    examples = [*snli, *(example.reverse for example in snli)]
+    examples += [example for _ in range(_PAWS_TIMES) for example in (*swaps, *map(_exchanged, swaps))]
+    return [*examples, *human, *map(_exchanged, human)]
+
+
+def edited_examples(data: Path, lexicon: Lexicon, count: int, rng: random.Random) -> list[Example]:
+    """Pairs made by edits of the training sentences, of the texts that ship and of made sentences."""
     snli = [*snli_train(data), *snli_dev(data)[0]]
     swaps, human = paws(data)[0], edinburgh(data, "train")
     texts = own_texts("train")
@@ -301,8 +311,4 @@ def training_examples(data: Path, lexicon: Lexicon, edits: int, rng: random.Rand
         (5.0, [sentence for text in texts for sentence in text]),
     )
     paraphrases = [*human, *human, *human, *(example for example in swaps if example.label == Label.ENTAILS)]
-    made = EditedPairs(by_source, paraphrases, texts, lexicon, rng).draw(edits)
-    examples = [example.reverse if rng.random() < 0.12 else example for example in snli]
-    examples += [*swaps, *map(_exchanged, swaps)]
-    examples += [*human, *map(_exchanged, human)]
-    return [*examples, *made]
+    return [*EditedPairs(by_source, paraphrases, texts, lexicon, rng).draw(count)]

@@ -158,7 +158,7 @@ def calibrated(network: Entailment, data: Path, lexicon: Lexicon) -> Calibrated:
     scores = Calibrated(network, temperature, 0.5).scores({"harmless": pairs, "human": human})
     limits = {"harmless": _MAX_FALSE_ALARMS, "human": _MAX_CONTRADICTING_PARAPHRASES}
     threshold = max(float(np.quantile(scores[kind], 1 - share)) for kind, share in limits.items())
-    return Calibrated(network, round(temperature, 4), round(min(max(threshold, 0.5), 0.9), 4))
+    return Calibrated(network, round(temperature, 4), round(max(threshold, 0.5), 4))
 
 
 def measured(model: Calibrated, data: Path, lexicon: Lexicon) -> dict[str, Any]:

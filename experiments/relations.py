@@ -2,36 +2,64 @@
 
     python -m experiments.relations --data DATA --wordnet FOLDER --out RUN [--resume]
 
-First come pairs of SNLI and paraphrases alone, then PAWS and edits among them. WordNet's database files are those of
-Debian's package wordnet-base. RUN gets weights.safetensors and state.safetensors, which `--resume` continues from.
-On several devices, or with a process for each core of a busy machine: `torchrun --nproc-per-node 2 -m experiments…`.
-`python -m experiments.relation_results` measures and calibrates what was trained, and writes what ships.
+Teachers come first: networks in which all of MiniLM is trained, each from another seed, on the labels alone. The adapter
+then learns from the labels and from the mean of what the teachers say (distillation). WordNet's database files are those
+of Debian's package wordnet-base. RUN gets teacher-N.safetensors, weights.safetensors and state.safetensors; `--resume`
+goes on after the last epoch that it has. `python -m experiments.relation_results` measures and calibrates what was
+trained, and writes what ships.
 """
 
 import argparse
+import math
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import torch
-import torch.distributed as dist
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from experiments.edits.lexicon import Lexicon
 from experiments.edits.wordnet import WordNet
-from experiments.relation_pairs import Example, training_examples
+from experiments.relation_pairs import Example, edited_examples, fixed_examples, snli_dev
 from whymatch.files import whole_file
 from whymatch.matching.entailing import pair_windows
-from whymatch.matching.entailment import EntailmentNetwork, training_batches
+from whymatch.matching.entailment import EntailmentNetwork, padded_inputs
 from whymatch.matching.wording import same_wording
 from whymatch.text.encoders.adapter import Adapter
+from whymatch.text.encoders.windows import WindowNetwork
 
-_WARM_UP = 100  # steps
+_WARM_UP = 0.05  # share of the steps
 _BATCHES_SORTED_TOGETHER = 50  # pairs of so many batches are sorted by length
-_LABELS_ALONE = ("snli", "edinburgh")
+_PAIRS_READ_AT_ONCE = 1024
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Training pairs as tokens."""
+
+    windows: Sequence[Sequence[int]]
+    types: Sequence[Sequence[int]]
+    allowed: Tensor
+    """(pairs, labels): which labels may be right."""
+    taught: Tensor | None = None
+    """(pairs, labels): the mean probabilities that teachers give."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How a network is trained: epochs, pairs in a batch, and the largest learning rate."""
+
+    epochs: int
+    batch: int
+    rate: float
 
 
 def arguments() -> argparse.Namespace:
@@ -40,15 +68,16 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--wordnet", type=Path, required=True, help="folder of WordNet's database files")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument("--resume", action="store_true", help="continue the run in --out")
-    parser.add_argument("--start", type=Path, help="weights to start from")
-    parser.add_argument("--first-steps", type=int, default=3000, help="steps with SNLI and paraphrases alone")
-    parser.add_argument("--steps", type=int, default=9000, help="steps in all")
+    parser.add_argument("--teachers", type=int, default=4, help="whole networks whose mean the adapter learns from")
+    parser.add_argument("--teacher-epochs", type=int, default=3)
+    parser.add_argument("--teacher-rate", type=float, default=1.5e-4, help="their largest learning rate")
+    parser.add_argument("--epochs", type=int, default=16, help="epochs of the adapter")
+    parser.add_argument("--rate", type=float, default=1.5e-3, help="the adapter's largest learning rate")
+    parser.add_argument("--batch", type=int, default=256, help="pairs in a batch")
     parser.add_argument("--edits", type=int, default=75_000, help="edited pairs in an epoch")
-    parser.add_argument("--batch", type=int, default=32, help="pairs in a batch")
-    parser.add_argument("--rate", type=float, default=5e-4, help="the largest learning rate")
+    parser.add_argument("--edited-epochs", type=int, default=8, help="epochs until edited pairs come again")
     parser.add_argument("--rank", type=int, default=24, help="of the adapter")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--save-every", type=int, default=250, help="steps between checkpoints")
     settings = parser.parse_args()
     if settings.data is None or not Path(settings.data).is_dir():
         parser.error(f"No data: name their folder with --data or WHYMATCH_DATA (got {settings.data}).")
@@ -57,136 +86,196 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     settings = arguments()
-    lexicon = Lexicon("train", WordNet.read(settings.wordnet))
+    settings.out.mkdir(parents=True, exist_ok=True)
+    fixed, edited = drawn_examples(settings)
+    epochs = [[*range(len(fixed)), *part] for part in _parts(len(fixed), edited)]
+    held_out = snli_dev(settings.data)[1]
+    network = EntailmentNetwork(None).network
+    examples, choices = (as_tokens(network, own) for own in ([*fixed, *sum(edited, [])], map(_worded, held_out)))
+    print(f"{len(fixed):,} pairs in every epoch, and {sum(map(len, edited)):,} edited ones", flush=True)
+    teachers = []
+    for number in range(settings.teachers):
+        file = settings.out / f"teacher-{number}.safetensors"
+        torch.manual_seed(1000 * settings.seed + number + 1)
+        teacher = EntailmentNetwork(None)
+        if file.exists():
+            teacher.load(load_file(file))
+        else:
+            schedule = Schedule(settings.teacher_epochs, settings.batch, settings.teacher_rate)
+            train(teacher, examples, epochs[number % len(epochs) :] + epochs, schedule, number + 1, choices)
+            with whole_file(file) as draft:
+                teacher.write(draft)
+        teachers.append(probabilities(teacher, examples))
+    if teachers:
+        examples = replace(examples, taught=torch.stack(teachers).mean(dim=0))
     torch.manual_seed(settings.seed)
-    if "WORLD_SIZE" in os.environ:
-        dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
     model = EntailmentNetwork(Adapter(settings.rank))
-    if not torch.cuda.is_available():
-        model.encoder.set_attn_implementation("eager")  # the backward rule of torch's own attention is slow on CPUs
     weights = sum(weight.numel() for weight in model.trained().values())
     print(f"{weights:,} weights are trained: {2 * weights / 1e6:.2f} MB in half precision", flush=True)
-    if settings.start:
-        model.load(load_file(settings.start))
-    train(model, lexicon, settings)
+    schedule = Schedule(settings.epochs, settings.batch, settings.rate)
+    train(model, examples, epochs, schedule, settings.seed, choices, settings.out, resume=settings.resume)
 
 
-def train(model: EntailmentNetwork, lexicon: Lexicon, settings: argparse.Namespace, until: int | None = None) -> None:
-    """Trains, and writes checkpoints; `until` ends it after so many steps, as an interruption would."""
+def drawn_examples(settings: argparse.Namespace) -> tuple[list[Example], list[list[Example]]]:
+    """The pairs of every epoch, and the edited pairs of each epoch, drawn by several processes; in one wording."""
+    with ProcessPoolExecutor() as pool:
+        draw = partial(_drawn, settings.data, settings.wordnet, settings.edits, settings.seed)
+        edited = pool.map(draw, range(settings.edited_epochs))
+        fixed = pool.map(_worded, fixed_examples(settings.data), chunksize=2000)
+        return [*fixed], [*edited]
+
+
+def _drawn(data: Path, wordnet: Path, count: int, seed: int, epoch: int) -> list[Example]:
+    rng = random.Random(f"{seed} {epoch}")
+    return [*map(_worded, edited_examples(data, _lexicon(wordnet), count, rng))]
+
+
+@cache
+def _lexicon(wordnet: Path) -> Lexicon:
+    return Lexicon("train", WordNet.read(wordnet))
+
+
+def _worded(example: Example) -> Example:
+    left, right = same_wording(example.left, example.right)
+    return example._replace(left=left, right=right)
+
+
+def _parts(start: int, edited: Sequence[Sequence[Example]]) -> list[range]:
+    """The numbers of the edited pairs of each epoch, where all follow those before `start`."""
+    ends = [start, *(start + sum(len(part) for part in edited[: i + 1]) for i in range(len(edited)))]
+    return [range(first, last) for first, last in pairwise(ends)]
+
+
+def as_tokens(network: WindowNetwork, examples: Sequence[Example]) -> Examples:
+    """Pairs that are in one wording already, as tokens."""
+    examples = [*examples]
+    windows, types = pair_windows(network, [(example.left, example.right) for example in examples])
+    allowed = torch.tensor([[bool(example.label & 2**i) for i in range(3)] for example in examples])
+    return Examples(windows, types, allowed)
+
+
+def train(
+    model: EntailmentNetwork,
+    examples: Examples,
+    epochs: Sequence[Sequence[int]],
+    schedule: Schedule,
+    seed: int,
+    choices: Examples,
+    out: Path | None = None,
+    *,
+    resume: bool = False,
+    until: int | None = None,
+) -> None:
+    """Trains on the examples whose numbers `epochs` has, in turn, and prints the accuracy on `choices` after each.
+
+    With a folder `out` it writes the weights and the state after each epoch; `until` ends it after so many epochs.
+    """
     weights = model.trained()
-    optimizer = torch.optim.AdamW(weights.values(), settings.rate, betas=(0.9, 0.98), weight_decay=0.01)
-    settings.out.mkdir(parents=True, exist_ok=True)
-    done = _resumed(settings.out, weights, optimizer) if settings.resume else 0
-    started, pairs, mean_loss = time.monotonic(), 0, 0.0
-    model.train()
-    examples_of_batches = _batches(lexicon, settings, done)
-    for step, batch in enumerate(examples_of_batches, done):
-        if step == until:
-            return
-        for group in optimizer.param_groups:
-            group["lr"] = settings.rate * rate_factor(step, settings.first_steps, settings.steps)
-        torch.manual_seed(_seed_of_dropout(settings.seed, step))
-        loss = _loss(model, batch)
-        torch.autograd.backward(loss)
-        _average([weight.grad for weight in weights.values() if weight.grad is not None])
-        nn.utils.clip_grad_norm_(weights.values(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
-        pairs += len(batch)
-        mean_loss += (loss.item() - mean_loss) / min(step - done + 1, 100)
-        if dist.is_initialized() and dist.get_rank():
-            continue
-        if (step + 1) % 50 == 0:
-            speed = pairs / (time.monotonic() - started)
-            print(f"step {step + 1} of {settings.steps}: loss {mean_loss:.4f}, {speed:.0f} pairs a second", flush=True)
-        if (step + 1) % settings.save_every == 0 or step + 1 == settings.steps:
-            _save(settings.out, model, optimizer, step + 1)
+    optimizer = torch.optim.AdamW(weights.values(), schedule.rate, betas=(0.9, 0.98), weight_decay=0.01)
+    done = _resumed(out, weights, optimizer) if out and resume else 0
+    for epoch in range(done, schedule.epochs if until is None else until):
+        started, total, rng = (
+            time.monotonic(),
+            torch.zeros((), device=model.network.device),
+            random.Random(f"{seed} {epoch}"),
+        )
+        torch.manual_seed(rng.getrandbits(63))
+        batches = shuffled_batches(examples.windows, epochs[epoch % len(epochs)], schedule.batch, rng)
+        model.train()
+        for number, batch in enumerate(batches):
+            progress = (epoch + number / len(batches)) / schedule.epochs
+            for group in optimizer.param_groups:
+                group["lr"] = schedule.rate * rate_factor(progress)
+            loss = _loss(model, examples, batch)
+            torch.autograd.backward(loss)
+            nn.utils.clip_grad_norm_(weights.values(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+            total += loss.detach()
+        right = (probabilities(model, choices).argmax(dim=1) == choices.allowed.int().argmax(dim=1)).float().mean()
+        speed = len(batches) * schedule.batch / (time.monotonic() - started)
+        print(
+            f"epoch {epoch + 1} of {schedule.epochs}: loss {total.item() / max(len(batches), 1):.4f}, "
+            f"{speed:.0f} pairs a second; held out: {right.item():.1%} right",
+            flush=True,
+        )
+        if out:
+            _save(out, model, optimizer, epoch + 1)
 
 
-def _seed_of_dropout(seed: int, step: int) -> int:
-    """A seed that depends on the step and the process alone, so that a run that is resumed drops the same values."""
-    return random.Random(f"{seed} {step} {dist.get_rank() if dist.is_initialized() else 0}").getrandbits(63)
+def rate_factor(progress: float) -> float:
+    """The share of the largest learning rate after a share of the steps: it rises, then falls to zero."""
+    return min(progress / _WARM_UP, 0.5 + 0.5 * math.cos(math.pi * progress))
 
 
-def rate_factor(step: int, first_steps: int, steps: int) -> float:
-    """The share of the largest learning rate: it rises, stays for the first part, and falls to zero in the second."""
-    falling = (steps - step) / max(steps - first_steps, 1)
-    return min((step + 1) / _WARM_UP, 1.0, falling)
+def _loss(model: EntailmentNetwork, examples: Examples, batch: Sequence[int]) -> Tensor:
+    """The cross entropy with the labels that may be right; with teachers, half of it with what they say.
+
+    Where several labels may be right, the teachers say which.
+    """
+    logits = _logits(model, examples, batch)
+    log_probabilities = logits.log_softmax(-1)
+    allowed = examples.allowed[[*batch]].to(logits.device)
+    if examples.taught is None:
+        return -log_probabilities.masked_fill(~allowed, -torch.inf).logsumexp(-1).mean()
+    taught = examples.taught[[*batch]].to(logits.device)
+    right = taught.clamp(min=1e-6) * allowed
+    target = (taught + right / right.sum(-1, keepdim=True)) / 2
+    return -(target * log_probabilities).sum(-1).mean()
 
 
-def _average(gradients: list[Tensor]) -> None:
-    """Replaces the gradients of each process by their mean over all processes, which read parts of the same batch."""
-    if not dist.is_initialized():
-        return
-    together = torch.cat([gradient.flatten() for gradient in gradients])
-    dist.all_reduce(together)
-    parts = torch.split(together / dist.get_world_size(), [gradient.numel() for gradient in gradients])
-    for gradient, part in zip(gradients, parts, strict=True):
-        gradient.copy_(part.view_as(gradient))
+def _logits(model: EntailmentNetwork, examples: Examples, batch: Sequence[int]) -> Tensor:
+    """(batch, labels) in single precision."""
+    device = model.network.device
+    inputs = padded_inputs(*([own[number] for number in batch] for own in (examples.windows, examples.types)), device)
+    with torch.autocast(device.type, torch.bfloat16):
+        return model(*inputs).float()
 
 
-def _loss(model: EntailmentNetwork, batch: list[Example]) -> Tensor:
-    if dist.is_initialized():
-        batch = batch[dist.get_rank() :: dist.get_world_size()]
-    network = model.network
-    windows, types = pair_windows(network, [same_wording(example.left, example.right) for example in batch])
-    (inputs,) = training_batches(network, windows, types, [range(len(batch))])
-    with torch.autocast(network.device.type, torch.bfloat16):
-        logits = model(*inputs)
-    allowed = torch.tensor([[bool(example.label & 2**i) for i in range(3)] for example in batch], device=logits.device)
-    return -logits.float().log_softmax(-1).masked_fill(~allowed, -torch.inf).logsumexp(-1).mean()
+@torch.no_grad()
+def probabilities(model: EntailmentNetwork, examples: Examples) -> Tensor:
+    """(pairs, labels): what a network says of all pairs."""
+    model.eval()
+    order = sorted(range(len(examples.windows)), key=lambda number: len(examples.windows[number]))
+    parts = [order[i : i + _PAIRS_READ_AT_ONCE] for i in range(0, len(order), _PAIRS_READ_AT_ONCE)]
+    given = torch.cat([_logits(model, examples, part).softmax(-1).cpu() for part in parts])
+    return given[np.argsort(order)]
 
 
-def _batches(lexicon: Lexicon, settings: argparse.Namespace, skipped: int) -> Iterator[list[Example]]:
-    """Batches of pairs of similar length until all steps are done, without those of the steps before a checkpoint."""
-    rng, step = random.Random(settings.seed), 0
-    while step < settings.steps:
-        first = step < settings.first_steps
-        examples = training_examples(settings.data, lexicon, 0 if first else settings.edits, rng)
-        if first:
-            examples = [example for example in examples if example.kind in _LABELS_ALONE]
-        for batch in shuffled_batches(examples, settings.batch, rng):
-            if step >= skipped:
-                yield batch
-            step += 1
-            if step == (settings.first_steps if first else settings.steps):
-                break
-
-
-def shuffled_batches(examples: list[Example], size: int, rng: random.Random) -> Iterator[list[Example]]:
-    """All examples once, but for an incomplete batch, in batches of similar length and in random order."""
-    order = rng.sample(examples, len(examples))
-    batches: list[list[Example]] = []
+def shuffled_batches(
+    windows: Sequence[Sequence[int]], numbers: Sequence[int], size: int, rng: random.Random
+) -> list[list[int]]:
+    """All numbers once, but for an incomplete batch, in batches with windows of similar length and in random order."""
+    order = rng.sample(numbers, len(numbers))
+    batches: list[list[int]] = []
     del order[len(order) // size * size :]
     for start in range(0, len(order), size * _BATCHES_SORTED_TOGETHER):
-        part = order[start : start + size * _BATCHES_SORTED_TOGETHER]
-        part.sort(key=lambda example: len(example.left) + len(example.right))
+        part = sorted(order[start : start + size * _BATCHES_SORTED_TOGETHER], key=lambda number: len(windows[number]))
         batches += [part[i : i + size] for i in range(0, len(part), size)]
     rng.shuffle(batches)
-    yield from batches
+    return batches
 
 
-def _save(folder: Path, model: EntailmentNetwork, optimizer: torch.optim.Optimizer, step: int) -> None:
+def _save(folder: Path, model: EntailmentNetwork, optimizer: torch.optim.Optimizer, epoch: int) -> None:
     with whole_file(folder / "weights.safetensors") as draft:
         model.write(draft)
-    state = {"step": torch.tensor(step)}
+    state = {"epoch": torch.tensor(epoch)}
     for name, weight in model.trained().items():
-        own = optimizer.state[weight]
-        state |= {f"{name}|{key}": own[key] for key in ("step", "exp_avg", "exp_avg_sq")}
+        state |= {f"{name}|{key}": value for key, value in optimizer.state[weight].items()}
         state[f"{name}|weight"] = weight.detach()
     with whole_file(folder / "state.safetensors") as draft:
         save_file(state, draft)
 
 
 def _resumed(folder: Path, weights: dict[str, Tensor], optimizer: torch.optim.Optimizer) -> int:
-    """Puts the state of a run back; gives the steps that it has done."""
+    """Puts the state of a run back; gives the epochs that it has done."""
     state = load_file(folder / "state.safetensors")
     with torch.no_grad():
         for name, weight in weights.items():
             weight.copy_(state[f"{name}|weight"])
             keys = ("step", "exp_avg", "exp_avg_sq")
             optimizer.state[weight] = {key: state[f"{name}|{key}"].to(weight.device) for key in keys}
-    return int(state["step"])
+    return int(state["epoch"])
 
 
 if __name__ == "__main__":

@@ -237,7 +237,8 @@ def test_evidence_is_judged_against_the_documents_of_an_index(align: Align, tmp_
 def test_probabilities_are_those_of_a_calibration_that_is_given(align: Align, tmp_path: Path) -> None:
     before = aligned(align("--text", SHORT, LONG, "--json"))
     assert before.p_value is not None
-    file = written(tmp_path, "own.json", json.dumps({"slope": 0.5, "offset": -1, "fitted_on": "3 pairs", "pairs": 3}))
+    own = {"slope": 0.5, "offset": -1, "fitted_on": "3 pairs", "general": True, "pairs": 3}
+    file = written(tmp_path, "own.json", json.dumps(own))
     found = aligned(align("--text", SHORT, LONG, "--json", "--calibration", file))
     assert found.judgement is not None
     assert found.judgement.calibrated_on == "3 pairs"

@@ -1,10 +1,10 @@
 """The training pairs keep test sentences apart, and training resumes to the bit."""
 
-import argparse
 import gzip
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,9 +14,18 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 
 from experiments.edits.lexicon import Lexicon
-from experiments.relation_pairs import Example, Label, own_texts, paws, shortened, snli_dev, training_examples
+from experiments.relation_pairs import (
+    Example,
+    Label,
+    edited_examples,
+    fixed_examples,
+    own_texts,
+    paws,
+    shortened,
+    snli_dev,
+)
 from experiments.relation_results import ists
-from experiments.relations import rate_factor, shuffled_batches, train
+from experiments.relations import Examples, Schedule, as_tokens, probabilities, rate_factor, shuffled_batches, train
 from tests.experiments.test_edits import SENTENCES, WORDNET
 from whymatch.matching.entailment import EntailmentNetwork
 from whymatch.text.encoders.adapter import Adapter
@@ -95,7 +104,7 @@ def test_a_shortened_sentence_has_no_new_words(sentence: str) -> None:
 
 def test_training_pairs_are_reproducible_and_have_no_words_of_the_other_part(data: Path) -> None:
     lexicon, other = Lexicon("train", WORDNET), Lexicon("test", WORDNET)
-    first, second = (training_examples(data, lexicon, 300, random.Random(5)) for _ in range(2))
+    first, second = (edited_examples(data, lexicon, 300, random.Random(5)) for _ in range(2))
     assert first == second
     made = [example for example in first if example.kind == "made roles"]
     words = {word for example in made for word in (example.left + " " + example.right).lower().replace(".", "").split()}
@@ -103,40 +112,64 @@ def test_training_pairs_are_reproducible_and_have_no_words_of_the_other_part(dat
     assert not words & ({*other.agents} - {*lexicon.agents})
 
 
+def test_what_every_epoch_has_is_read_in_both_orders(data: Path) -> None:
+    examples = fixed_examples(data)
+    pairs = {(example.left, example.right) for example in examples}
+    assert pairs == {(right, left) for left, right in pairs}
+    assert {example.kind for example in examples} == {"snli", "paws", "edinburgh"}
+
+
 @given(st.integers(0, 200), st.integers(1, 9), st.integers(0, 2**32))
 def test_batches_have_every_example_once_but_for_an_incomplete_batch(count: int, size: int, seed: int) -> None:
-    examples = [Example("a" * (i % 7), str(i), Label.ENTAILS, "snli") for i in range(count)]
-    batches = [*shuffled_batches(examples, size, random.Random(seed))]
+    windows = [[0] * (i % 7) for i in range(count)]
+    batches = shuffled_batches(windows, range(count), size, random.Random(seed))
     assert {len(batch) for batch in batches} <= {size}
-    seen = Counter(example for batch in batches for example in batch)
+    seen = Counter(number for batch in batches for number in batch)
     assert len(seen) == count // size * size
     assert {*seen.values()} <= {1}
 
 
-@given(st.integers(0, 400), st.integers(1, 400))
-def test_the_learning_rate_rises_stays_and_falls_to_zero(first: int, more: int) -> None:
-    rates = [rate_factor(step, first, first + more) for step in range(first + more + 1)]
-    assert all(0 <= rate <= 1 for rate in rates)
-    assert rates[-1] == 0
-    assert all(rates[step] >= rates[step + 1] for step in range(max(first, 100), first + more))
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_the_learning_rate_rises_and_falls_to_zero(progress: float, later: float) -> None:
+    assert 0 <= rate_factor(progress) <= 1
+    assert rate_factor(0) == 0
+    assert rate_factor(1) == pytest.approx(0)
+    if 0.1 <= progress <= later:
+        assert rate_factor(progress) >= rate_factor(later)
 
 
-def test_training_resumes_to_the_bit(data: Path, tmp_path: Path) -> None:
-    lexicon = Lexicon("train", WORDNET)
-    common = {"data": data, "first_steps": 2, "steps": 4, "edits": 40, "batch": 4, "rate": 1e-3, "seed": 3}
+@pytest.fixture(scope="module")
+def examples(data: Path) -> Examples:
+    """Pairs as tokens."""
+    return as_tokens(EntailmentNetwork(None, device="cpu").network, fixed_examples(data)[:24])
 
-    def weights(folder: Path, *, steps: int = 4, resume: bool = False) -> dict[str, torch.Tensor]:
+
+def test_training_resumes_to_the_bit(examples: Examples, tmp_path: Path) -> None:
+    schedule, epochs = Schedule(epochs=3, batch=4, rate=1e-3), [range(12), range(12, 24)]
+
+    def weights(folder: Path, *, until: int | None = None, resume: bool = False) -> dict[str, torch.Tensor]:
+        folder.mkdir(exist_ok=True)
         torch.manual_seed(0)
         model = EntailmentNetwork(Adapter(2), device="cpu")
-        settings = argparse.Namespace(**common, out=folder, save_every=3, resume=resume)
-        train(model, lexicon, settings, until=steps)
+        train(model, examples, epochs, schedule, 3, examples, folder, resume=resume, until=until)
         return load_file(folder / "weights.safetensors")
 
     whole = weights(tmp_path / "whole")
-    weights(tmp_path / "parts", steps=3)
+    weights(tmp_path / "parts", until=2)
     resumed = weights(tmp_path / "parts", resume=True)
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
     assert any(weight.any() for name, weight in whole.items() if name.endswith(".up"))
+
+
+def test_an_adapter_learns_what_teachers_say_among_the_labels_that_may_be_right(examples: Examples) -> None:
+    """Where every label may be right, only the teachers teach: here that all pairs are neutral."""
+    torch.manual_seed(0)
+    model = EntailmentNetwork(Adapter(2), device="cpu")
+    taught = torch.tensor([[0.0, 1.0, 0.0]]).expand(len(examples.allowed), 3)
+    with_teachers = replace(examples, allowed=torch.ones_like(examples.allowed), taught=taught)
+    before = probabilities(model, examples)[:, 1].mean()
+    train(model, with_teachers, [range(24)], Schedule(epochs=4, batch=8, rate=3e-3), 0, examples)
+    assert probabilities(model, examples)[:, 1].mean() > max(before, torch.tensor(0.8))
 
 
 def test_gold_chunks_are_read_with_their_relation(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 """The network that reads two texts together, on torch, for training; `entailing.py` runs it without torch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 from whymatch.matching.entailing import HEAD, LABELS
 from whymatch.text.encoders.adapter import Adapter, Base, adapter_weights, attach
 from whymatch.text.encoders.models import BUNDLED, MINILM, locate
-from whymatch.text.encoders.network import Network, load_own
+from whymatch.text.encoders.network import load_own
 
 BASE = Base(MINILM, BUNDLED["model.safetensors"])
 _HIDDEN = 96
@@ -37,14 +38,15 @@ def _mean(states: Tensor, mask: Tensor) -> Tensor:
 
 
 class EntailmentNetwork(nn.Module):
-    """The bundled MiniLM with an adapter, and a head."""
+    """The bundled MiniLM and a head. An adapter over MiniLM is trained, or all of its weights where there is none."""
 
-    def __init__(self, adapter: Adapter, device: str | None = None) -> None:
+    def __init__(self, adapter: Adapter | None, device: str | None = None) -> None:
         super().__init__()
-        self.adapter = adapter
         self.network = load_own(locate(MINILM), device)
         self.encoder: Any = self.network.model
-        attach(self.encoder, adapter)
+        self._adapted = adapter is not None
+        if adapter is not None:
+            attach(self.encoder, adapter)
         self.head = Head(self.network.size).to(self.network.device)
 
     def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
@@ -54,9 +56,8 @@ class EntailmentNetwork(nn.Module):
 
     def trained(self) -> dict[str, Tensor]:
         """What is trained, by name."""
-        return adapter_weights(self.encoder) | {
-            f"{HEAD}{name}": weight for name, weight in self.head.named_parameters()
-        }
+        own = adapter_weights(self.encoder) if self._adapted else dict(self.encoder.named_parameters())
+        return own | {f"{HEAD}{name}": weight for name, weight in self.head.named_parameters()}
 
     def load(self, weights: dict[str, Tensor]) -> None:
         """Takes weights over that `trained` gave.
@@ -76,20 +77,12 @@ class EntailmentNetwork(nn.Module):
         save_file({name: weight.detach().cpu().to(dtype) for name, weight in self.trained().items()}, file)
 
 
-def _padded(rows: list[list[int]], length: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    values = torch.zeros(len(rows), length, dtype=torch.long, device=device)
-    mask = torch.zeros_like(values)
-    for number, row in enumerate(rows):
-        values[number, : len(row)] = torch.tensor(row, device=device)
-        mask[number, : len(row)] = 1
-    return values, mask
-
-
-def training_batches(
-    network: Network, windows: Sequence[list[int]], types: Sequence[list[int]], batches: Sequence[Sequence[int]]
-) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Token numbers, types and mask of each batch, (batch, length) each."""
-    for batch in batches:
-        length = max(len(windows[number]) for number in batch)
-        ids, mask = _padded([windows[number] for number in batch], length, network.device)
-        yield ids, _padded([types[number] for number in batch], length, network.device)[0], mask
+def padded_inputs(
+    windows: Sequence[Sequence[int]], types: Sequence[Sequence[int]], device: torch.device
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Token numbers, types and mask of a batch, (batch, length) each, from the windows of its pairs and their types."""
+    rows = np.zeros((3, len(windows), max(map(len, windows))), np.int64)
+    for number, (window, own_types) in enumerate(zip(windows, types, strict=True)):
+        rows[:, number, : len(window)] = window, own_types, [1] * len(window)
+    ids, typed, mask = torch.from_numpy(rows).to(device)
+    return ids, typed, mask
