@@ -236,6 +236,11 @@ class Cost:
         later = (term for term in self.terms[place:] if type(term).mixed_in is not Term.mixed_in)
         return Cost(self.base, *self.terms[:place], *later)
 
+    @property
+    def unread(self) -> "Cost":
+        """The cost without terms by which a model reads every pair of spans: that of random pairs, which are many."""
+        return Cost(self.base, *(term for term in self.terms if not term.reads_pairs))
+
     def against(self, background: Background) -> "Cost":
         """The same cost, its evidence measured against this background."""
         return Cost(self.base, *(t.against(background) if isinstance(t, Evidence) else t for t in self.terms))

@@ -97,9 +97,11 @@ def _log_trials(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def measure_key(background: Background, cost: "Cost") -> str:
-    """16 characters that stand for a background, and the cost and version of whymatch that tails are measured with."""
-    before = cost.before_evidence or cost
-    facts: list[object] = [__version__, background.digest, *cost_facts(before)]
+    """16 characters that stand for a background, and the cost and version of whymatch that something is measured with.
+
+    Tails are measured with the cost before evidence, and random pairs with all of it that is unread.
+    """
+    facts: list[object] = [__version__, background.digest, *cost_facts(cost)]
     return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 

@@ -135,11 +135,11 @@ class Judge:
         """
         if background.digest not in self._scales:
             if chance is None and background.general:
-                chance = shipped_chance(self.cost, background)
+                chance = shipped_chance(self.cost.unread, background)
             if chance is None:
                 chance = self._chance(background)
                 if background.general:
-                    cache_chance(self.cost, background, chance)
+                    cache_chance(self.cost.unread, background, chance)
             self._scales.clear()  # one is in use at a time
             few = not background.general and len(background.documents) < MIN_BATCH_TEXTS
             calibration = shipped_calibration(general=background.general or few)
@@ -183,7 +183,10 @@ class Judge:
         return tails
 
     def _chance(self, background: Background) -> Chance:
-        """The evidence of random pairs of a background's texts."""
+        """The evidence of random pairs of a background's texts, without terms by which a model reads pairs of spans.
+
+        Those only make links dearer, so that chance gives no more evidence with them.
+        """
         ends = np.cumsum([0, *map(len, background.documents)])
         numbers = random_pairs(background.documents)
         used = sorted({number for pair in numbers for number in pair})
@@ -200,7 +203,7 @@ class Judge:
             chosen = [numbers[number] for number in batch]
             rows = [(vectors[left], vectors[right]) for left, right in chosen]
             texts, both = [pairs[number] for number in batch], [pair_tails[number] for number in batch]
-            bits[batch] = significant_bits(*pad(compare(self.cost, texts, rows, both)))
+            bits[batch] = significant_bits(*pad(compare(self.cost.unread, texts, rows, both)))
         lowered = background.general and hasattr(self.encoder, "general_bits")
         return Chance.fit(bits, counted_sizes(self.cost, pair_tails), -inf if lowered else 0.0)
 

@@ -93,10 +93,10 @@ class Index:
             return None
         if self._scale is None:
             background = judge.background or self.background or shipped_background(self.aligner)
-            known = self._kept.chance(background, judge.cost)
+            known = self._kept.chance(background, judge.cost.unread)
             self._scale = judge.scale_of(background, known)
             if known is None and judge.background is None:
-                self._kept.keep_chance(background, judge.cost, self._scale.chance)
+                self._kept.keep_chance(background, judge.cost.unread, self._scale.chance)
         return self._scale
 
     def __len__(self) -> int:
@@ -243,7 +243,7 @@ class Index:
         scale, own = self.scale, self.background
         if scale is None or own is None or scale.background.digest != own.digest:
             return None
-        return measure_key(scale.background, scale.cost)
+        return measure_key(scale.background, scale.cost.before_evidence or scale.cost)
 
     def _with_tails(self, entries: Sequence[Entry]) -> list[Entry]:
         """The entries with their tails, those measured that are not known; as they are where tails are not kept."""
@@ -261,7 +261,7 @@ class Index:
         scale = self.scale
         if scale is None:
             raise ValueError(f"{self.aligner.cost.name} has no evidence, and so no tails.")
-        key = measure_key(scale.background, scale.cost)
+        key = measure_key(scale.background, scale.cost.before_evidence or scale.cost)
         known = {number: tails for number, entry in enumerate(entries) if (tails := entry.tails_of(key)) is not None}
         missing = [number for number in range(len(entries)) if number not in known]
         documents, vectors = ([getattr(entries[i], name) for i in missing] for name in ("document", "vectors"))
