@@ -2,11 +2,11 @@
 
     python -m experiments.relations --data DATA --wordnet FOLDER --out RUN [--resume]
 
-Teachers come first: networks in which all of MiniLM is trained, each from another seed, on the labels alone. The adapter
-then learns from the labels and from the mean of what the teachers say (distillation). WordNet's database files are those
-of Debian's package wordnet-base. RUN gets teacher-N.safetensors, weights.safetensors and state.safetensors; `--resume`
-goes on after the last epoch that it has. `python -m experiments.relation_results` measures and calibrates what was
-trained, and writes what ships.
+Teachers come first: networks in which all of MiniLM is trained, each from another seed, on the labels alone. The
+adapter then learns from the labels and from the mean of what the teachers say (distillation). WordNet's database files
+are those of Debian's package wordnet-base. RUN gets teacher-N.safetensors, weights.safetensors and state.safetensors;
+`--resume` goes on after the last epoch that it has. `python -m experiments.relation_results` measures and calibrates
+what was trained, and writes what ships.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import math
 import os
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -91,7 +91,8 @@ def main() -> None:
     epochs = [[*range(len(fixed)), *part] for part in _parts(len(fixed), edited)]
     held_out = snli_dev(settings.data)[1]
     network = EntailmentNetwork(None).network
-    examples, choices = (as_tokens(network, own) for own in ([*fixed, *sum(edited, [])], map(_worded, held_out)))
+    drawn = [*fixed, *(example for part in edited for example in part)]
+    examples, choices = as_tokens(network, drawn), as_tokens(network, map(_worded, held_out))
     print(f"{len(fixed):,} pairs in every epoch, and {sum(map(len, edited)):,} edited ones", flush=True)
     teachers = []
     for number in range(settings.teachers):
@@ -146,7 +147,7 @@ def _parts(start: int, edited: Sequence[Sequence[Example]]) -> list[range]:
     return [range(first, last) for first, last in pairwise(ends)]
 
 
-def as_tokens(network: WindowNetwork, examples: Sequence[Example]) -> Examples:
+def as_tokens(network: WindowNetwork, examples: Iterable[Example]) -> Examples:
     """Pairs that are in one wording already, as tokens."""
     examples = [*examples]
     windows, types = pair_windows(network, [(example.left, example.right) for example in examples])
@@ -227,7 +228,8 @@ def _loss(model: EntailmentNetwork, examples: Examples, batch: Sequence[int]) ->
 def _logits(model: EntailmentNetwork, examples: Examples, batch: Sequence[int]) -> Tensor:
     """(batch, labels) in single precision."""
     device = model.network.device
-    inputs = padded_inputs(*([own[number] for number in batch] for own in (examples.windows, examples.types)), device)
+    windows, types = ([own[number] for number in batch] for own in (examples.windows, examples.types))
+    inputs = padded_inputs(windows, types, device)
     with torch.autocast(device.type, torch.bfloat16):
         return model(*inputs).float()
 
