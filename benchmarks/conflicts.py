@@ -8,8 +8,8 @@ another number, name or antonym, two exchanged roles, a negation, or something h
 MTRef and Edinburgh++ (their train parts to choose, dev and test to report). PAWS' pairs share their words and differ in
 roles, or do not; the rules for roles were looked at on all of them, and the model was trained on four fifths of them.
 
-Of each pair it is printed whether rules find a conflict, whether the model says "contradicts", and whether either does,
-which is what `Link.contradicts` says; then how well a score tells paraphrases from edits: the model's probability of a
+Of each pair it is printed whether rules find a conflict, whether the model says "contradicts", and what
+`Link.contradicts` says: whether either does, without exchanged roles that the model rules out; then how well a score tells paraphrases from edits: the model's probability of a
 contradiction, and the same with 1 where there is a conflict.
 """
 
@@ -33,9 +33,10 @@ from sklearn.metrics import roc_auc_score
 
 import whymatch as wm
 from benchmarks.word_alignment import edinburgh, mtref
-from whymatch.matching.conflicts import Conflict, Kind, conflicts
+from whymatch.matching.conflicts import Conflict, Kind
 from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
 from whymatch.matching.defaults import word_aligner
+from whymatch.matching.relating import confirmed, pair_conflicts
 from whymatch.matching.relations import shipped_reader
 from whymatch.show.terminal import table
 from whymatch.text.antonyms import FILE as ANTONYMS
@@ -244,15 +245,6 @@ def edits(texts: dict[str, list[str]], split: str, per_source: int) -> dict[str,
     return result
 
 
-def conflicts_of(pairs: Sequence[Pair]) -> list[tuple[Conflict, ...]]:
-    """The conflicts of each pair, by the default word aligner's links."""
-    alignments = word_aligner().align_many(pairs, links_only=True)
-    return [
-        conflicts(*pair, [(link.left, link.right) for link in why.links])
-        for pair, why in zip(pairs, alignments, strict=True)
-    ]
-
-
 def paraphrases(folder: Path, split: str) -> dict[str, list[Pair]]:
     texts = {
         f"MTRef {part}": mtref(folder / "word_alignment", part)
@@ -274,6 +266,9 @@ class Judged(NamedTuple):
     """What rules and the model say of pairs."""
 
     conflicts: list[tuple[Conflict, ...]]
+    """What rules find."""
+    confirmed: list[tuple[Conflict, ...]]
+    """That, without the roles that the model rules out."""
     probability: np.ndarray
     """(pairs,): that the texts contradict each other, by the model."""
     says_so: np.ndarray
@@ -281,8 +276,8 @@ class Judged(NamedTuple):
 
     @property
     def in_conflict(self) -> np.ndarray:
-        """(pairs,): whether rules find a conflict."""
-        return np.array([bool(own) for own in self.conflicts], bool)
+        """(pairs,): whether there is a conflict."""
+        return np.array([bool(own) for own in self.confirmed], bool)
 
     @property
     def score(self) -> np.ndarray:
@@ -295,19 +290,21 @@ def judged(pairs: Sequence[Pair]) -> Judged:
     relations = shipped_reader().relations(pairs)
     probability = np.array([relation.probabilities["contradicts"] for relation in relations])
     says_so = np.array([relation.name == "contradicts" for relation in relations], bool)
-    return Judged(conflicts_of(pairs), probability, says_so)
+    in_conflict = pair_conflicts(pairs, word_aligner())
+    kept = [confirmed(own, relation) for own, relation in zip(in_conflict, relations, strict=True)]
+    return Judged(in_conflict, kept, probability, says_so)
 
 
 def row(name: str, pairs: Sequence[Pair], result: Judged, verbose: bool) -> list[str]:
     if verbose:
         same = name.startswith(("harmless", "MTRef", "Edinburgh"))
-        for (left, right), own, model in zip(pairs, result.conflicts, result.says_so, strict=True):
+        for (left, right), own, model in zip(pairs, result.confirmed, result.says_so, strict=True):
             if bool(own or model) == same:
                 marks = [(c.kind, [left[a:b] for a, b in c.left], [right[a:b] for a, b in c.right]) for c in own]
                 print(f"{name}\n  {left}\n  {right}\n  {marks}, {'contradicts' if model else 'not'} by the model")
     counts = Counter(kind for own in result.conflicts for kind in {one.kind for one in own})
-    by_rules = result.in_conflict
-    shares = [(by_rules | result.says_so).mean(), result.says_so.mean(), by_rules.mean()]
+    by_rules = np.mean([bool(own) for own in result.conflicts])
+    shares = [(result.in_conflict | result.says_so).mean(), result.says_so.mean(), by_rules]
     kinds = [counts[kind] / max(1, len(pairs)) for kind in KINDS]
     return [name, str(len(pairs)), *(f"{100 * share:.1f}" for share in (*shares, *kinds))]
 
@@ -356,7 +353,7 @@ def main() -> None:
     results = {name: judged(pairs) for name, pairs in chosen.items() if pairs}
     rows = [row(name, chosen[name], result, settings.verbose) for name, result in results.items()]
     print(f"whymatch {wm.__version__}, {settings.split}: % of pairs that contradict each other\n")
-    print(table(["pairs", "number of pairs", "either", "by the model", "by rules", *KINDS], rows), "\n")
+    print(table(["pairs", "number of pairs", "contradict", "by the model", "by rules", *KINDS], rows), "\n")
     print("Human paraphrases rather than edits, area under the curve\n")
     print(table(["edits", "probability of the model", "1 where rules find a conflict"], auc_rows(results)))
 

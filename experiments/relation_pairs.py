@@ -15,13 +15,17 @@ from typing import NamedTuple
 from experiments.edits import edited
 from experiments.edits.lexicon import Lexicon, Part
 from experiments.edits.made import statement
+from experiments.edits.rearranged import JOINED, rearranged_pair
 from experiments.edits.roles import made_pair
-from experiments.edits.text import upper_start
+from experiments.edits.text import lower_start, upper_start
 from whymatch.matching.shipped import shipped_texts
 from whymatch.text.spans import sentences
 
 PAWS_SEED = 24
+MADE = frozenset({"made roles", "rearranged", "joined"})
+"""The kinds of pairs that are made, or put together, so that their labels are certain."""
 _MAX_WORDS = 28  # of a sentence that is edited
+_MAX_WORDS_JOINED = 11  # of a sentence that becomes a clause of another
 _PAWS_TIMES = 3  # in an epoch, since it is small and hard
 
 
@@ -182,16 +186,18 @@ class EditedPairs:
         self._paraphrases, self._texts, self._lexicon, self._rng = paraphrases, texts, lexicon, rng
 
     def draw(self, count: int) -> Iterator[Example]:
-        """Pairs of all kinds: contradicting, harmless, made, shortened, of one text."""
+        """Pairs of all kinds: contradicting, harmless, made, rearranged, joined, shortened, of one text."""
         ways = (
             self._contradicting,
             self._harmless,
             self._of_roles,
+            self._rearranged,
+            self._joined,
             self._shortened,
             self._of_one_text,
             self._identical,
         )
-        for way in self._rng.choices(ways, (40, 33, 15, 5, 5, 2), k=count):
+        for way in self._rng.choices(ways, (40, 33, 15, 18, 6, 5, 5, 2), k=count):
             example = way()
             yield example if self._rng.random() < 0.5 else _exchanged(example)
 
@@ -239,6 +245,29 @@ class EditedPairs:
     def _of_roles(self) -> Example:
         left, right, swapped = made_pair(self._rng, self._lexicon)
         return Example(left, right, Label.CONTRADICTS if swapped else Label.ENTAILS, "made roles")
+
+    def _rearranged(self) -> Example:
+        left, right, contradicts = rearranged_pair(self._rng, self._lexicon)
+        return Example(left, right, Label.CONTRADICTS if contradicts else Label.ENTAILS, "rearranged")
+
+    def _joined(self) -> Example:
+        """Two sentences as clauses of one, in both orders; half of the time one of them is edited to contradict."""
+        first, second = (self._short_sentence() for _ in range(2))
+        changed, label = second, Label.ENTAILS
+        if self._rng.random() < 0.5:
+            kind = self._rng.choices([*_CONTRADICTING_WEIGHTS], [*_CONTRADICTING_WEIGHTS.values()])[0]
+            changed = edited(kind, second, self._rng, self._lexicon) or second
+            label = Label.ENTAILS if changed == second else Label.CONTRADICTS
+        joined = self._rng.choice(JOINED)
+        left = f"{first}{joined}{lower_start(second)}"
+        return Example(left, f"{upper_start(changed)}{joined}{lower_start(first)}", label, "joined")
+
+    def _short_sentence(self) -> str:
+        """A sentence without the mark at its end that may be a clause of another."""
+        while True:
+            sentence = re.sub(r"\s*[.!]$", "", self._sentence())
+            if len(sentence.split()) <= _MAX_WORDS_JOINED and not re.search(r"[,;:?]", sentence):
+                return upper_start(sentence)
 
     def _shortened(self) -> Example:
         while True:

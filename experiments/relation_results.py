@@ -29,6 +29,7 @@ from sklearn.metrics import roc_auc_score
 from experiments.edits import CONTRADICTING, HARMLESS, edited
 from experiments.edits.lexicon import Lexicon
 from experiments.edits.made import statement
+from experiments.edits.rearranged import rearranged_pair
 from experiments.edits.roles import made_pair
 from experiments.edits.wordnet import WordNet
 from experiments.relation_card import card
@@ -173,7 +174,10 @@ def measured(model: Calibrated, data: Path, lexicon: Lexicon) -> dict[str, Any]:
     rng = random.Random(4)
     made = [made_pair(rng, lexicon) for _ in range(8 * _PER_KIND)]
     edits["role swap", "made"] = [(left, right) for left, right, swapped in made if swapped]
+    rearranged = [rearranged_pair(rng, lexicon) for _ in range(8 * _PER_KIND)]
+    edits["rearranged", "made"] = [(left, right) for left, right, contradicts in rearranged if contradicts]
     harmless = edits_by_kind([*HARMLESS], sources, lexicon, seed=5)
+    harmless["rearranged", "made"] = [(left, right) for left, right, contradicts in rearranged if not contradicts]
     harmless["active and passive", "made"] = [(left, right) for left, right, swapped in made if not swapped]
     harmless["identical", "all"] = [(text, text) for texts in sources.values() for text in rng.sample(texts, _PER_KIND)]
     human = {

@@ -1,12 +1,13 @@
 """Trains the adapter that reads relations, over the bundled MiniLM.
 
-    python -m experiments.relations --data DATA --wordnet FOLDER --out RUN [--resume]
+    python -m experiments.relations --data DATA --wordnet FOLDER --out RUN [--resume] [--start WEIGHTS]
 
 Teachers come first: networks in which all of MiniLM is trained, each from another seed, on the labels alone. The
-adapter then learns from the labels and from the mean of what the teachers say (distillation). WordNet's database files
-are those of Debian's package wordnet-base. RUN gets teacher-N.safetensors, weights.safetensors and state.safetensors;
-`--resume` goes on after the last epoch that it has. `python -m experiments.relation_results` measures and calibrates
-what was trained, and writes what ships.
+adapter then learns from the labels and from the mean of what the teachers say (distillation). `--start` goes on from an
+adapter that was trained before, such as the one that ships, which is then the only teacher, so that it learns new kinds
+of edits and keeps what it knows. WordNet's database files are those of Debian's package wordnet-base. RUN gets
+teacher-N.safetensors, weights.safetensors and state.safetensors; `--resume` goes on after the last epoch that it has.
+`python -m experiments.relation_results` measures and calibrates what was trained, and writes what ships.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from torch import Tensor, nn
 
 from experiments.edits.lexicon import Lexicon
 from experiments.edits.wordnet import WordNet
-from experiments.relation_pairs import Example, edited_examples, fixed_examples, snli_dev
+from experiments.relation_pairs import MADE, Example, edited_examples, fixed_examples, snli_dev
 from whymatch.files import whole_file
 from whymatch.matching.entailing import pair_windows
 from whymatch.matching.entailment import EntailmentNetwork, padded_inputs
@@ -68,12 +69,14 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--wordnet", type=Path, required=True, help="folder of WordNet's database files")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument("--resume", action="store_true", help="continue the run in --out")
+    parser.add_argument("--start", type=Path, metavar="WEIGHTS", help="an adapter to go on from, the only teacher then")
     parser.add_argument("--teachers", type=int, default=4, help="whole networks whose mean the adapter learns from")
     parser.add_argument("--teacher-epochs", type=int, default=3)
     parser.add_argument("--teacher-rate", type=float, default=1.5e-4, help="their largest learning rate")
     parser.add_argument("--epochs", type=int, default=16, help="epochs of the adapter")
     parser.add_argument("--rate", type=float, default=1.5e-3, help="the adapter's largest learning rate")
     parser.add_argument("--batch", type=int, default=256, help="pairs in a batch")
+    parser.add_argument("--pairs", type=int, help="drawn pairs of the data sets that every epoch has; by default all")
     parser.add_argument("--edits", type=int, default=75_000, help="edited pairs in an epoch")
     parser.add_argument("--edited-epochs", type=int, default=8, help="epochs until edited pairs come again")
     parser.add_argument("--rank", type=int, default=24, help="of the adapter")
@@ -93,9 +96,12 @@ def main() -> None:
     network = EntailmentNetwork(None).network
     drawn = [*fixed, *(example for part in edited for example in part)]
     examples, choices = as_tokens(network, drawn), as_tokens(network, map(_worded, held_out))
+    started = load_file(settings.start) if settings.start else None
     print(f"{len(fixed):,} pairs in every epoch, and {sum(map(len, edited)):,} edited ones", flush=True)
     teachers = []
-    for number in range(settings.teachers):
+    if started is not None:
+        teachers.append(probabilities(_adapted(settings.rank, started), examples))
+    for number in range(0 if started is not None else settings.teachers):
         file = settings.out / f"teacher-{number}.safetensors"
         torch.manual_seed(1000 * settings.seed + number + 1)
         teacher = EntailmentNetwork(None)
@@ -108,13 +114,28 @@ def main() -> None:
                 teacher.write(draft)
         teachers.append(probabilities(teacher, examples))
     if teachers:
-        examples = replace(examples, taught=torch.stack(teachers).mean(dim=0))
+        examples = replace(examples, taught=_corrected(torch.stack(teachers).mean(dim=0), examples.allowed, drawn))
     torch.manual_seed(settings.seed)
-    model = EntailmentNetwork(Adapter(settings.rank))
+    model = _adapted(settings.rank, started)
     weights = sum(weight.numel() for weight in model.trained().values())
     print(f"{weights:,} weights are trained: {2 * weights / 1e6:.2f} MB in half precision", flush=True)
     schedule = Schedule(settings.epochs, settings.batch, settings.rate)
     train(model, examples, epochs, schedule, settings.seed, choices, settings.out, resume=settings.resume)
+
+
+def _adapted(rank: int, weights: dict[str, Tensor] | None) -> EntailmentNetwork:
+    """MiniLM with an adapter of a rank and a head: new ones, or those with these weights."""
+    model = EntailmentNetwork(Adapter(rank))
+    if weights is not None:
+        model.load({name: weight.float() for name, weight in weights.items()})
+    return model
+
+
+def _corrected(taught: Tensor, allowed: Tensor, examples: Sequence[Example]) -> Tensor:
+    """What teachers say (pairs, labels), with the labels of made pairs, which are certain, where they differ."""
+    made = torch.tensor([example.kind in MADE for example in examples])
+    right = taught.clamp(min=1e-6) * allowed
+    return torch.where(made[:, None], right / right.sum(-1, keepdim=True), taught)
 
 
 def drawn_examples(settings: argparse.Namespace) -> tuple[list[Example], list[list[Example]]]:
@@ -122,8 +143,10 @@ def drawn_examples(settings: argparse.Namespace) -> tuple[list[Example], list[li
     with ProcessPoolExecutor() as pool:
         draw = partial(_drawn, settings.data, settings.wordnet, settings.edits, settings.seed)
         edited = pool.map(draw, range(settings.edited_epochs))
-        fixed = pool.map(_worded, fixed_examples(settings.data), chunksize=2000)
-        return [*fixed], [*edited]
+        fixed = fixed_examples(settings.data)
+        if settings.pairs is not None:
+            fixed = random.Random(settings.seed).sample(fixed, settings.pairs)
+        return [*pool.map(_worded, fixed, chunksize=2000)], [*edited]
 
 
 def _drawn(data: Path, wordnet: Path, count: int, seed: int, epoch: int) -> list[Example]:

@@ -8,7 +8,7 @@ from whymatch.checking.result import ClaimVerdict
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.conflicts import Conflict, conflicts
 from whymatch.matching.defaults import word_aligner
-from whymatch.matching.relating import SAME_WORD, looks_english
+from whymatch.matching.relating import SAME_WORD, confirmed, looks_english
 from whymatch.matching.relations import Relation, RelationReader
 from whymatch.text.amounts import agree, amounts
 from whymatch.text.dates import Date
@@ -90,19 +90,16 @@ def read_findings(
     findings = []
     for (claim, source, linked), own, read in zip(pairs, texts, english, strict=True):
         aligned = [next(words) for _ in own]
-        against = _conflicts(claim, source, linked, aligned) if read else ((),) * len(own)
+        each = tuple(next(relations) for _ in own) if read else (None,) * len(own)
+        joint = next(relations) if read and len(own) > 1 else None
+        against = _conflicts(claim, source, linked, aligned, each) if read else ((),) * len(own)
         said = _said(claim, source, linked, aligned, against)
         said_words = [word for (word, _), one in zip(spoken(claim), said, strict=True) if one]
         in_conflict = {word for one in against for conflict in one for word in _stems(claim, conflict.left)}
         others = {word: bits for word, bits in linked.worth.items() if word not in in_conflict}
         shares = coverage(linked.worth, said_words), coverage(others, said_words)
+        follows = max(map(_follows, filter(None, (*each, joint))), default=0.0) if read else None
         facts = against, shares[1], _has_amounts(claim, own)
-        if not read:
-            findings.append(Finding(source, linked, said, shares[0], None, (None,) * len(own), *facts))
-            continue
-        each = tuple(next(relations) for _ in own)
-        joint = next(relations) if len(own) > 1 else None
-        follows = max((_follows(one) for one in (*each, *filter(None, [joint]))), default=0.0)
         findings.append(Finding(source, linked, said, shares[0], follows, each, *facts))
     return findings, all(english)
 
@@ -149,16 +146,20 @@ def _said(
 
 
 def _conflicts(
-    claim: str, source: Source, linked: Linked, aligned: Sequence[Sequence[tuple[Span, Span, float]]]
+    claim: str,
+    source: Source,
+    linked: Linked,
+    aligned: Sequence[Sequence[tuple[Span, Span, float]]],
+    relations: Sequence[Relation | None],
 ) -> tuple[tuple[Conflict, ...], ...]:
     """The conflicts with each linked span, except in words that another linked span has as the claim has them."""
     against = []
-    for place, (j, links) in enumerate(zip(linked.spans, aligned, strict=True)):
+    for place, (j, links, relation) in enumerate(zip(linked.spans, aligned, relations, strict=True)):
         others = frozenset[str]().union(*(source.stems[k] for k in linked.spans[:place] + linked.spans[place + 1 :]))
         span = source.document.spans[j]
         same = [link[:2] for link in links if link[2] < SAME_WORD]
         own = conflicts(claim, source.document[span], [link[:2] for link in links], same=same, claim=True)
-        kept = [one for one in own if not (one.left and _stems(claim, one.left) <= others)]
+        kept = [one for one in confirmed(own, relation) if not (one.left and _stems(claim, one.left) <= others)]
         against.append(tuple(one.moved(0, span.start) for one in kept))
     return tuple(against)
 

@@ -20,6 +20,7 @@ MAX_CHARACTERS = 2000  # of a span whose relation is read
 SAME_WORD = 0.3
 """The calibrated cost below which two words that are aligned mean the same; others only stand in the same place."""
 MAX_WORDS = 300  # of a span whose words are compared for conflicts
+_RULED_OUT = 0.01  # the probability of a contradiction below which the model knows that exchanged words say the same
 
 
 def related(
@@ -70,6 +71,17 @@ def pair_conflicts(pairs: Sequence[tuple[str, str]], word_aligner: "Aligner") ->
     ]
 
 
+def confirmed(in_conflict: Sequence[Conflict], relation: Relation | None) -> tuple[Conflict, ...]:
+    """The conflicts of two spans without those of roles that the model rules out.
+
+    Rules see that words changed places, and the model whether that says something else: "the winner is Maria" and
+    "Maria is the winner" do not contradict each other.
+    """
+    if relation is None or relation.probabilities["contradicts"] >= _RULED_OUT:
+        return tuple(in_conflict)
+    return tuple(one for one in in_conflict if one.kind != "role")
+
+
 def _conflicts_inside(pair: tuple[str, str], words: Alignment | ValueError) -> tuple[Conflict, ...]:
     interruption_point()
     if isinstance(words, ValueError) or max(len(words.left), len(words.right)) > MAX_WORDS:
@@ -90,5 +102,6 @@ def _with_meanings(
 
 
 def _link(link: Link, relation: Relation, in_conflict: tuple[Conflict, ...]) -> Link:
-    moved = tuple(conflict.moved(link.left.start, link.right.start) for conflict in in_conflict)
+    own = confirmed(in_conflict, relation)
+    moved = tuple(conflict.moved(link.left.start, link.right.start) for conflict in own)
     return replace(link, relation=relation, conflicts=moved)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from whymatch.matching.conflicts import Conflict
 from whymatch.matching.defaults import word_aligner
-from whymatch.matching.relating import NOT_ENGLISH, looks_english, pair_conflicts
+from whymatch.matching.relating import NOT_ENGLISH, confirmed, looks_english, pair_conflicts
 from whymatch.matching.relations import Relation, shipped_reader
 from whymatch.text.spans import Span
 from whymatch.versions.comparison import Change
@@ -47,7 +47,7 @@ def _with(change: Change, relation: Relation | None, conflicts: Iterable[Conflic
     left, right = change.places
     assert left is not None
     assert right is not None
-    moved = (one.moved(left.start, right.start) for one in conflicts)
+    moved = (one.moved(left.start, right.start) for one in confirmed([*conflicts], relation))
     differ = tuple(one for one in moved if any(map(_overlap, (one.left, one.right), change.marks)))
     return replace(change, relation=relation, conflicts=differ)
 

@@ -22,6 +22,7 @@ _OTHER_PIVOTS = frozenset(str.split("as has have had having does did"))  # funct
 _BE = frozenset(str.split("is are was were be been being got gets"))
 _DETERMINERS = frozenset(str.split("the a an his her its their our my your this that"))
 _MAX_WORDS = 6
+_SAME_BETWEEN = 0.5  # of the words around which two runs change places
 _SAME_WORDS = 0.95  # of the words: then two of the four neighbours are enough to say that two runs changed places
 
 
@@ -129,11 +130,14 @@ def _exchanged(pair: Correspondence, own_x: range, own_y: range, other_x: range,
         return False  # a preposition that moves with its words keeps their role
     if left[own_x[-1]].endswith("ly") or left[own_y[-1]].endswith("ly"):
         return False  # adverbs
-    between = [left[number] for number in own]
+    between, other_between = [left[number] for number in own], [pair.right[number].bare for number in other]
+    common = sum((Counter(between) & Counter(other_between)).values())
+    if common < _SAME_BETWEEN * max(len(between), len(other_between)):
+        return False
     if _coordinated(between, left[own_y[-1] + 1 :], left[max(0, own_x[0] - 1) : own_x[0]]):
         return False
     return any(_pivots(pair.left[i]) and (i, j) in pair.links | pair.equal for i in own for j in other) or (
-        between == [pair.right[j].bare for j in other] and any(_pivots(pair.left[i]) for i in own)
+        between == other_between and any(_pivots(pair.left[i]) for i in own)
     )
 
 
