@@ -151,7 +151,10 @@ def _list(rng: random.Random, lexicon: Lexicon) -> MadePair:
     """A list in another order says the same."""
     kind = rng.choice(("things", "names", "qualities"))
     if kind == "qualities":
-        things, form = rng.sample(_own(_QUALITIES, lexicon), 2), f"{_one(_SUBJECTS, lexicon, rng)} {rng.choice(_BE)} {{}}"
+        things, form = (
+            rng.sample(_own(_QUALITIES, lexicon), 2),
+            f"{_one(_SUBJECTS, lexicon, rng)} {rng.choice(_BE)} {{}}",
+        )
     elif kind == "names":
         names = lexicon.names[rng.choice(("first name", "country", "city", "organisation"))]
         things, form = rng.sample(names, rng.choice((2, 3, 3, 4))), "{} " + _one(_PLURAL, lexicon, rng)

@@ -69,6 +69,26 @@ def test_links_of_long_spans_are_not_read_and_a_remark_says_so(reading: wm.Align
     assert why.remarks == (TOO_LONG,)
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "contradicts"),
+    [
+        ("The winner is Maria.", "Maria is the winner.", False),
+        ("Our supplier is Acme Ltd.", "Acme Ltd. is our supplier.", False),
+        ("Tom is taller than Jim.", "Jim is shorter than Tom.", False),
+        ("Tom is taller than Jim.", "Jim is taller than Tom.", True),
+        ("The seller pays the buyer.", "The buyer pays the seller.", True),
+        ("The seller is paid by the buyer.", "The buyer pays the seller.", False),
+    ],
+)
+def test_parts_that_change_places_contradict_only_where_that_says_something_else(
+    reading: wm.Aligner, left: str, right: str, contradicts: bool
+) -> None:
+    for texts in ((left, right), (right, left)):
+        (link,) = reading.align(*texts).links
+        assert link.contradicts == contradicts
+        assert any(conflict.kind == "role" for conflict in link.conflicts) == contradicts
+
+
 @pytest.mark.parametrize(("left", "right"), [("😀", "😡"), ("⑤", "⑨"), ("Ship to ประเทศไทย now.", "Ship to ภูเก็ต now.")])
 def test_what_the_model_has_no_word_for_is_not_called_the_same(left: str, right: str) -> None:
     forward, same = shipped_reader().relations([(left, right), (left, left)])

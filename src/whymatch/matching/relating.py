@@ -20,7 +20,8 @@ MAX_CHARACTERS = 2000  # of a span whose relation is read
 SAME_WORD = 0.3
 """The calibrated cost below which two words that are aligned mean the same; others only stand in the same place."""
 MAX_WORDS = 300  # of a span whose words are compared for conflicts
-_RULED_OUT = 0.01  # the probability of a contradiction below which the model knows that exchanged words say the same
+_RULED_OUT = 0.005  # the probability of a contradiction below which words of these kinds are in no conflict
+_KINDS_RULED_OUT = ("antonym", "role")
 
 
 def related(
@@ -72,14 +73,14 @@ def pair_conflicts(pairs: Sequence[tuple[str, str]], word_aligner: "Aligner") ->
 
 
 def confirmed(in_conflict: Sequence[Conflict], relation: Relation | None) -> tuple[Conflict, ...]:
-    """The conflicts of two spans without those of roles that the model rules out.
+    """The conflicts of two spans without opposites and exchanged roles that the model rules out.
 
-    Rules see that words changed places, and the model whether that says something else: "the winner is Maria" and
-    "Maria is the winner" do not contradict each other.
+    Rules see that words changed places or are opposites, and the model whether that says something else: "the winner is
+    Maria" and "Maria is the winner" agree, and so do "Tom is taller than Jim" and "Jim is shorter than Tom".
     """
     if relation is None or relation.probabilities["contradicts"] >= _RULED_OUT:
         return tuple(in_conflict)
-    return tuple(one for one in in_conflict if one.kind != "role")
+    return tuple(one for one in in_conflict if one.kind not in _KINDS_RULED_OUT)
 
 
 def _conflicts_inside(pair: tuple[str, str], words: Alignment | ValueError) -> tuple[Conflict, ...]:
