@@ -3,11 +3,11 @@
     WHYMATCH_DATA=… python -m benchmarks.relations
 
 Interpretable STS (SemEval 2016, task 2), all of its train part, by source; nothing was trained or chosen on it. The
-chunks are given. They are aligned by the cosine of MiniLM's third layer, each chunk at most once, and the relation of linked chunks is read by
-the model that ships. As in the task's scorer, chunks that are aligned link each token of one with each token of the
-other; precision and recall count such links, of all sentences of a source together. "With relations" counts a link of
-tokens only if the relation is right too: EQUI is same, SPE1 implies, SPE2 implied, OPPO contradicts, SIMI and REL
-related. Chunks that people joined with several others (ALIC) or with none have no link.
+chunks are given. They are aligned by the cosine of MiniLM's third layer, each chunk at most once, and the relation of
+linked chunks is read by the model that ships. As in the task's scorer, chunks that are aligned link each token of one
+with each token of the other; precision and recall count such links, of all sentences of a source together. "With
+relations" counts a link of tokens only if the relation is right too: EQUI is same, SPE1 implies, SPE2 implied, OPPO
+contradicts, SIMI and REL related. Chunks that people joined with several others (ALIC) or with none have no link.
 
 The time is that of `align_many` for 1,000 pairs of posts, words inside links and all, best of three rounds.
 """

@@ -16,7 +16,7 @@ chances = st.builds(
     Chance,
     st.floats(0, 20),
     st.tuples(st.floats(-5, 1), st.floats(-0.5, 0.5), st.floats(-0.5, 0.5)),
-    st.tuples(st.floats(-1, 3), st.floats(-0.2, 0.2)),
+    st.floats(0.1, 20),
 )
 sizes = st.integers(1, 60)
 
@@ -48,9 +48,10 @@ def test_chance_comes_back_from_its_dictionary(chance: Chance) -> None:
     [
         None,
         {},
-        {"threshold": float("nan"), "exceeded": [0, 0, 0], "excess": [0, 0]},
-        {"threshold": 10**400, "exceeded": [0, 0, 0], "excess": [0, 0]},
-        {"threshold": 1, "exceeded": [0, 0], "excess": [0, 0]},
+        {"threshold": float("nan"), "exceeded": [0, 0, 0], "excess": 1},
+        {"threshold": 10**400, "exceeded": [0, 0, 0], "excess": 1},
+        {"threshold": 1, "exceeded": [0, 0], "excess": 1},
+        {"threshold": 1, "exceeded": [0, 0, 0], "excess": 0},
     ],
 )
 def test_what_is_no_chance_is_refused(values: Any) -> None:
@@ -73,15 +74,14 @@ def test_random_pairs_are_drawn_once_each() -> None:
 
 
 @settings(max_examples=20)
-@given(mean=st.floats(0.5, 8), shift=st.floats(0, 20), power=st.sampled_from([0.0, 0.3]), seed=st.integers(0, 10**6))
-def test_a_fit_finds_the_tail_that_samples_were_drawn_from(mean: float, shift: float, power: float, seed: int) -> None:
+@given(mean=st.floats(0.5, 8), shift=st.floats(0, 20), seed=st.integers(0, 10**6))
+def test_a_fit_finds_the_tail_that_samples_were_drawn_from(mean: float, shift: float, seed: int) -> None:
     draw = np.random.default_rng(seed)
     lengths = draw.integers(1, 20, size=(20_000, 2))
-    scales = mean * lengths.min(axis=1) ** power  # the mean excess of an exponential tail
-    fitted = Chance.fit(shift + draw.exponential(scales), lengths)
+    fitted = Chance.fit(shift + draw.exponential(mean, size=20_000), lengths)
     for shorter in (2, 8):
         for p_value in (0.1, 0.01, 1e-4):
-            bits = shift - mean * shorter**power * np.log(p_value)
+            bits = shift - mean * np.log(p_value)
             found = fitted.p_value(bits, shorter, 19)
             assert np.log(found) == pytest.approx(np.log(p_value), rel=0.15, abs=0.15)
 

@@ -250,20 +250,20 @@ def judgements(
     surprise, probabilities = scale.judge(bits, tails)
     plain = [(_plain(left), _plain(right)) for left, right in tails]
     judged = zip(pairs, bits, plain, p_values(surprise).tolist(), probabilities.tolist(), strict=True)
-    calibration, background = scale.calibration, scale.background.name
+    calibration, background = scale.calibration, scale.background
     return [
         Judgement(
             own_bits,
             p_value,
-            1.0 if left.text == right.text else None if foreign and scale.background.general else probability,
-            background,
+            1.0 if left.text == right.text else None if foreign else probability,
+            background.name,
             calibration.fitted_on,
-            (*scale.remarks, *_notes((left, right), numbers, scale.background.encoder), *foreign),
+            (*scale.remarks, *_notes((left, right), numbers, background.encoder), *foreign),
             calibration.general,
             numbers,
         )
         for (left, right), own_bits, numbers, p_value, probability in judged
-        for foreign in [tuple(_foreign(encoder, (left, right), numbers))]
+        for foreign in [tuple(_foreign(encoder, (left, right), numbers)) if background.general else ()]
     ]
 
 

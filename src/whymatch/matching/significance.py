@@ -27,18 +27,18 @@ _BITS_TO_HALVE = 4.0  # below the tail, how fast the chance of less evidence fal
 class Chance:
     """The evidence that random pairs of texts of a background have, by their sizes.
 
-    Beyond `threshold` bits it falls exponentially. How often it is exceeded is a logistic curve of the sizes, and the
-    mean excess a power of the shorter one.
+    Beyond `threshold` bits it falls exponentially, for texts of every size alike. How often it is exceeded is a logistic
+    curve of the sizes.
 
     Args:
         threshold: in bits.
         exceeded: the logistic curve: constant, and weights of log2 of the shorter and of the longer text's spans.
-        excess: log of the mean excess, in bits, and its weight for log2 of the shorter text's spans.
+        excess: the mean excess over the threshold, in bits.
     """
 
     threshold: float
     exceeded: tuple[float, float, float]
-    excess: tuple[float, float]
+    excess: float
 
     @classmethod
     def fit(cls, bits: np.ndarray, sizes: np.ndarray, least_threshold: float = 0.0) -> "Chance":
@@ -48,17 +48,8 @@ class Chance:
         beyond = bits >= threshold
         one_more = np.vstack([inputs, inputs.mean(axis=0)]), np.append(beyond, 1.0)  # what was never seen has a chance
         exceeded = logistic(*one_more, ridge=1.0 / len(bits))
-        over, shorter = np.maximum(bits[beyond] - threshold, _MIN_EXCESS), inputs[beyond, :2]
-        weights = np.array([np.log(over.mean()) if len(over) else 0.0, 0.0])
-        penalty = np.diag([1e-6, 4.0])
-        for _ in range(50):
-            ratio = over / np.exp(shorter @ weights)
-            gradient = shorter.T @ (1 - ratio) + penalty @ weights
-            step = np.linalg.solve((shorter * ratio[:, None]).T @ shorter + penalty, gradient)
-            weights = weights - step * min(1.0, 1.0 / max(1e-12, float(np.linalg.norm(step))))
-            if np.linalg.norm(step) < 1e-10:
-                break
-        return cls(threshold, tuple(exceeded.tolist()), tuple(weights.tolist()))
+        excess = float((bits[beyond] - threshold).mean()) if beyond.any() else 0.0
+        return cls(threshold, tuple(exceeded.tolist()), max(excess, _MIN_EXCESS))
 
     def p_value(self, bits: float, left: int, right: int) -> float:
         """The share of random pairs of texts with so many spans that have as much evidence."""
@@ -70,7 +61,7 @@ class Chance:
         constant, of_shorter, of_longer = self.exceeded
         exceeding = -np.logaddexp(0, -(constant + of_shorter * shorter + of_longer * longer))  # log of the chance
         over = bits - self.threshold
-        tail = -exceeding + np.maximum(over, 0) / np.exp(self.excess[0] + self.excess[1] * shorter)
+        tail = -exceeding + np.maximum(over, 0) / self.excess
         body = 1 - (1 - np.exp(exceeding)) * np.exp2(np.minimum(over, 0) / _BITS_TO_HALVE)
         return np.where(over > 0, tail / np.log(2), -np.log2(body))
 
@@ -87,13 +78,12 @@ class Chance:
         """
         try:
             first, second, third = map(float, values["exceeded"])
-            constant, weight = map(float, values["excess"])
-            threshold = float(values["threshold"])
+            threshold, excess = float(values["threshold"]), float(values["excess"])
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"What chance gives has other values: {type(error).__name__}: {error}") from None
-        if not all(map(isfinite, (first, second, third, constant, weight, threshold))):
-            raise ValueError("What chance gives is finite.")
-        return cls(threshold, (first, second, third), (constant, weight))
+        if not (all(map(isfinite, (first, second, third, threshold, excess))) and excess > 0):
+            raise ValueError("What chance gives is finite, and its mean excess above 0.")
+        return cls(threshold, (first, second, third), excess)
 
 
 def random_pairs(texts: Sequence[Any], seed: int = 0) -> list[tuple[int, int]]:
