@@ -9,8 +9,9 @@ MTRef and Edinburgh++ (their train parts to choose, dev and test to report). PAW
 roles, or do not; the rules for roles were looked at on all of them, and the model was trained on four fifths of them.
 
 Of each pair it is printed whether rules find a conflict, whether the model says "contradicts", and what
-`Link.contradicts` says: whether either does, without roles and opposites that the model rules out; then how well a score
-tells paraphrases from edits: the model's probability of a contradiction, and the same with 1 where there is a conflict.
+`Link.contradicts` says: whether either does, without roles and opposites that the model rules out; then how well a
+score tells paraphrases from edits: the model's probability of a contradiction, and the same with 1 where there is a
+conflict.
 """
 
 import argparse

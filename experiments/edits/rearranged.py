@@ -40,8 +40,9 @@ _PERSONS_DO = listed(
     "washed the dishes, won the first game, won the second game, came by train, came by bus, plays the piano, plays "
     "the violin, drives a red car, drives a blue car, arrived on Monday, arrived on Friday, studied law, studied "
     "medicine, drank tea, drank coffee, has two children, has no children, owns a dog, owns a cat, speaks French, "
-    "speaks Polish, earns {n} euros, lost {n} pounds, scored {small} goals, chose the small room, chose the large room, "
-    "left early, stayed until midnight, voted for the plan, voted against the plan, repaired the roof, painted the fence"
+    "speaks Polish, earns {n} euros, lost {n} pounds, scored {small} goals, chose the small room, chose the large "
+    "room, left early, stayed until midnight, voted for the plan, voted against the plan, repaired the roof, painted "
+    "the fence"
 )
 _THINGS = listed(
     "sales in {country}, exports, imports, rents in {city}, the price of oil, the price of gas, the first model, the "

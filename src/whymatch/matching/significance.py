@@ -27,7 +27,7 @@ _BITS_TO_HALVE = 4.0  # below the tail, how fast the chance of less evidence fal
 class Chance:
     """The evidence that random pairs of texts of a background have, by their sizes.
 
-    Beyond `threshold` bits it falls exponentially, for texts of every size alike. How often it is exceeded is a logistic
+    Beyond `threshold` bits it falls exponentially, for texts of all sizes alike. How often it is exceeded is a logistic
     curve of the sizes.
 
     Args:
