@@ -35,7 +35,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument(
         "--below", type=float, metavar="X", help="with up-to and each: link only pairs that cost less than X, in bits"
     )
-    parser.add_argument("--candidates", type=int, default=100, help="in each of three ways (default: 100)")
+    parser.add_argument("--candidates", type=int, default=75, help="in each of three ways (default: 75)")
     parser.add_argument("--model", type=Path, metavar="RUN", help="the trained ranker that the index was written with")
     parser.add_argument(
         "--explain", nargs=2, metavar=("A", "B"), help="and why A ranks above B: places, from 1, or ids"

@@ -133,9 +133,9 @@ def _near_pairs(index: Index, entries: Sequence[Entry], neighbours: int) -> Iter
     """The pairs of entries with their nearest by pooled vectors and by spans, each in the order of the ids."""
     for entry in entries:
         interruption_point()
-        by_text = index.store.nearest_texts(pooled(entry.vectors), neighbours + 1, ["id"])
-        by_spans = index.store.nearest_spans(entry.vectors, neighbours + 1, ["id"])
-        for id_ in {*by_text.column("id").to_pylist(), *by_spans.column("id").to_pylist()} - {entry.id}:
+        by_text = index.store.nearest_texts(pooled(entry.vectors), neighbours + 1)
+        by_spans = index.store.nearest_spans(entry.vectors, neighbours + 1)
+        for id_ in {*by_text, *by_spans} - {entry.id}:
             yield (entry.id, id_) if entry.id < id_ else (id_, entry.id)
 
 

@@ -143,7 +143,8 @@ def from_arrow(rows: pa.Table, folder: object, *, skip_damaged: bool = False) ->
             )
         own_tails = None if tails[i] is None else np.array(tails[i], np.float32).reshape(-1, 2)
         by = None if measured[i] is None else measured[i].decode(errors="replace")
-        entries.append(Entry(id_.decode(), text.decode(), own_spans, single[own_rows], own_tails, by))
+        entries.append(entry := Entry(id_.decode(), text.decode(), own_spans, single[own_rows], own_tails, by))
+        vars(entry)["seal"] = seal  # which was just computed
     return entries
 
 

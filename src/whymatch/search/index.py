@@ -24,7 +24,7 @@ from whymatch.text.document import Document
 from whymatch.text.encoders import Vectors
 from whymatch.transport.constraints import Constraint
 
-CANDIDATES = 100
+CANDIDATES = 75
 """Documents that a search aligns, in each of three ways: near by their text, near by a span, and sharing words."""
 MIN_CHANGES_BEFORE_COMPACTION = 32
 _ROWS_PER_CHANGE = 256  # of a large table, before it is compacted: compaction writes them all again

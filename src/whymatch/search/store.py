@@ -4,6 +4,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
@@ -14,14 +15,16 @@ import lancedb
 import numpy as np
 import pyarrow as pa
 from lancedb.index import FTS, IvfSq
-from lancedb.query import MatchQuery
+from lancedb.query import LanceVectorQueryBuilder, MatchQuery
 
 from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, pooled
 
-PROBED_PARTITIONS = 32  # of a vector index
+PROBED_PARTITIONS = 32  # of the index of pooled vectors
+PROBED_SPAN_PARTITIONS = 8  # of the index of spans' vectors, for each span of a query; 32 find hardly more
 MIN_INDEXED_ROWS = 2000  # fewer vectors are compared one by one as fast
 OLD_VERSIONS_KEPT_FOR = timedelta(minutes=30)  # how long a reader may work on an old version
 _TABLE = "documents"
+_WAYS = 3  # in which candidates are looked for, at the same time
 _REFINE_FACTOR = 2  # times as many documents near by their spans are compared in full: the vector index is coarse
 _MAX_QUERY_SPANS = 64
 _MAX_QUERY_WORDS = 256  # distinct ones
@@ -51,6 +54,7 @@ class Store:
         self.folder = folder
         self.table = table
         self.indexed_columns = self._indexed_columns()
+        self._threads = ThreadPoolExecutor(_WAYS, "whymatch search")  # started by the first search
 
     @classmethod
     def open(cls, folder: Path) -> "Store":
@@ -156,41 +160,65 @@ class Store:
 
     def candidates(self, text: str, vectors: np.ndarray, number: int) -> list[Candidate]:
         """The `number` documents nearest to a text with these vectors in each of three ways, best fused ranks first."""
-        tables = {
-            "text": self.nearest_texts(pooled(vectors), number),
-            "spans": self.nearest_spans(vectors, number),
-            "words": self.sharing_words(text, number),
+
+        ways: Mapping[str, Callable[[], pa.Table]] = {
+            "text": partial(self._near_texts, pooled(vectors), number),
+            "spans": partial(self._near_spans, vectors, number),
+            "words": partial(self._with_words, text, number),
         }
-        entries: dict[str, Entry] = {}
+
+        def query() -> tuple[list[pa.Table], list[Entry]]:
+            near = [*self._threads.map(lambda way: way(), ways.values())]
+            return near, self._entries(pa.concat_tables([rows.select(["id", "_rowid"]) for rows in near]))
+
+        near, read = self.read(query)
+        entries = {entry.id: entry for entry in read}
         places: dict[str, dict[str, int]] = {}
-        for way, rows in tables.items():
-            for place, entry in enumerate(from_arrow(rows, self.folder), start=1):
-                entries.setdefault(entry.id, entry)
-                places.setdefault(entry.id, {})[way] = place
-        return sorted((Candidate(entries[id_], places[id_]) for id_ in entries), key=lambda candidate: -candidate.fused)
+        for way, rows in zip(ways, near, strict=True):
+            for place, id_ in enumerate(rows.column("id").to_pylist(), start=1):
+                places.setdefault(id_, {})[way] = place
+        candidates = (Candidate(entries[id_], own) for id_, own in places.items())
+        return sorted(candidates, key=lambda candidate: -candidate.fused)
 
-    def nearest_texts(self, vector: np.ndarray, number: int, columns: Sequence[str] = ENTRY_COLUMNS) -> pa.Table:
-        """The rows whose pooled vectors are nearest to a pooled vector, with their `_distance`."""
-        return self._nearest("pooled", vector, number, columns)
+    def _entries(self, found: pa.Table) -> list[Entry]:
+        """The documents of the ids of a query, by the numbers of their rows, or by ids where rows have moved since."""
+        numbers = dict(zip(found.column("id").to_pylist(), found.column("_rowid").to_pylist(), strict=True))
+        if not numbers:
+            return []
+        rows = self.table.take_row_ids([*numbers.values()]).select(ENTRY_COLUMNS).to_arrow()
+        if {*rows.column("id").to_pylist()} != numbers.keys():
+            rows = self.rows([*numbers], ENTRY_COLUMNS)
+        return from_arrow(rows, self.folder)
 
-    def nearest_spans(self, vectors: np.ndarray, number: int, columns: Sequence[str] = ENTRY_COLUMNS) -> pa.Table:
-        """The rows with the highest sum, over the text's spans, of the similarity of the row's nearest span."""
+    def nearest_texts(self, vector: np.ndarray, number: int) -> list[str]:
+        """The ids of the documents whose pooled vectors are nearest to a pooled vector."""
+        return list(self.read(lambda: self._near_texts(vector, number).column("id").to_pylist()))
+
+    def nearest_spans(self, vectors: np.ndarray, number: int) -> list[str]:
+        """The ids of the documents with the highest sum, over these spans, of the similarity of their nearest span."""
+        return list(self.read(lambda: self._near_spans(vectors, number).column("id").to_pylist()))
+
+    def _near_texts(self, vector: np.ndarray, number: int) -> pa.Table:
+        return self._nearest("pooled", vector, number, PROBED_PARTITIONS).to_arrow()
+
+    def _near_spans(self, vectors: np.ndarray, number: int) -> pa.Table:
         chosen = np.linspace(0, len(vectors) - 1, min(len(vectors), _MAX_QUERY_SPANS)).astype(int)
-        return self._nearest("vectors", vectors[chosen], number, columns)
+        query = self._nearest("vectors", vectors[chosen], number, PROBED_SPAN_PARTITIONS)
+        coarse = "vectors" in self.indexed_columns
+        return (query.refine_factor(_REFINE_FACTOR) if coarse else query).to_arrow()
 
-    def _nearest(self, column: str, vectors: np.ndarray, number: int, columns: Sequence[str]) -> pa.Table:
-        query = self.table.search(vectors.astype(np.float32), vector_column_name=column).distance_type("cosine")
-        query = query.nprobes(PROBED_PARTITIONS).limit(number).select([*columns, "_distance"])
-        coarse = column == "vectors" and column in self.indexed_columns
-        return self.read((query.refine_factor(_REFINE_FACTOR) if coarse else query).to_arrow)
+    def _nearest(self, column: str, vectors: np.ndarray, number: int, partitions: int) -> LanceVectorQueryBuilder:
+        query = self.table.search(vectors.astype(np.float32), vector_column_name=column, query_type="vector")
+        nearest = query.distance_type("cosine").nprobes(partitions).limit(number)
+        return nearest.select(["id", "_distance"]).with_row_id(True)
 
-    def sharing_words(self, text: str, number: int) -> pa.Table:
+    def _with_words(self, text: str, number: int) -> pa.Table:
         """The rows that share words with a text, by BM25; none where there is no full-text index yet."""
         words = [*dict.fromkeys(re.findall(r"\w+", text.lower()))][:_MAX_QUERY_WORDS]
         if not words or "text" not in self.indexed_columns:
-            return self.schema.empty_table().select(ENTRY_COLUMNS)
-        query = self.table.search(MatchQuery(" ".join(words), "text"), query_type="fts")
-        return self.read(query.limit(number).select([*ENTRY_COLUMNS, "_score"]).to_arrow)
+            return pa.table({"id": pa.array([], pa.string()), "_rowid": pa.array([], pa.uint64())})
+        query = self.table.search(MatchQuery(" ".join(words), "text"), query_type="fts").limit(number)
+        return query.select(["id", "_score"]).with_row_id(True).to_arrow()
 
     def compact(self) -> None:
         """Joins small files, adds new rows to the indices, and drops versions that nobody reads any more."""
