@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from whymatch.text.encoders.static import StaticEncoder
     from whymatch.text.spans import Span
     from whymatch.text.vectors import read_vectors
+    from whymatch.translations.aligning import bitext
+    from whymatch.translations.bitext import Bitext
     from whymatch.transport.constraints import Balanced, Constraint, Each, Exactly, OneTo, UpTo
     from whymatch.transport.exact import path, solve
     from whymatch.transport.groups import InOrder, in_order
@@ -38,6 +40,7 @@ _HOMES = {
     "Aligner": "matching.aligner",
     "Alignment": "matching.alignment",
     "Background": "cost",
+    "Bitext": "translations.bitext",
     "Balanced": "transport.constraints",
     "CachedEncoder": "text.encoders.caching",
     "Classifier": "matching.classifier",
@@ -60,6 +63,7 @@ _HOMES = {
     "StaticEncoder": "text.encoders.static",
     "UpTo": "transport.constraints",
     "WordEncoder": "text.encoders.context",
+    "bitext": "translations.aligning",
     "check": "checking.check",
     "compare": "versions.comparing",
     "in_order": "transport.groups",
@@ -74,6 +78,7 @@ __all__ = [
     "Alignment",
     "Background",
     "Balanced",
+    "Bitext",
     "CachedEncoder",
     "Classifier",
     "Comparison",
@@ -95,6 +100,7 @@ __all__ = [
     "StaticEncoder",
     "UpTo",
     "WordEncoder",
+    "bitext",
     "check",
     "compare",
     "cost",

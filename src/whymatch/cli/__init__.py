@@ -9,6 +9,7 @@ from whymatch import __doc__ as question
 from whymatch import __version__
 from whymatch.cli import (
     align,
+    bitext,
     calibrate,
     check,
     compare,
@@ -29,6 +30,7 @@ _VERBS = (
     align,
     check,
     compare,
+    bitext,
     calibrate,
     index,
     search,

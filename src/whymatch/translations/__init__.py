@@ -1,0 +1,1 @@
+"""Translations: which sentences of one text are those of another, in groups and in order."""
