@@ -9,7 +9,7 @@ import numpy as np
 from experiments.corpora import Corpus
 from whymatch.batching import Size, size_sorted
 from whymatch.cost import Background
-from whymatch.cost.background import sample
+from whymatch.cost.background import pieces_of, sample
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.comparing import compare
 from whymatch.matching.significance import Scale, counted_sizes
@@ -23,9 +23,10 @@ NumberPairs = Sequence[tuple[int, int]]
 def own_background(corpus: Corpus, encoder: str, name: str | None = None) -> Background:
     """A background of a corpus's own distinct texts."""
     by_text = dict(zip(corpus.documents, corpus.vectors, strict=True))
-    documents = sample([*by_text])
-    vectors = np.concatenate([by_text[text] for text in documents]).astype(np.float32)
-    return Background(name or corpus.name, encoder, tuple(documents), vectors)
+    texts, rows = [*by_text], [*by_text.values()]
+    sampled = sample(texts)
+    vectors = np.concatenate([rows[number][part] for number, part in sampled]).astype(np.float32)
+    return Background(name or corpus.name, encoder, pieces_of(texts, sampled), vectors)
 
 
 class Measured:

@@ -12,9 +12,9 @@ import pytest
 
 from tests.cli.running import GOOD, LONG, QUESTION, SHORT, Align, Ran, row, strict, written
 from whymatch.cli.align import PAIRS_PER_BATCH
+from whymatch.cost.background import MANY_TEXTS
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
-from whymatch.matching.judging import MIN_BATCH_TEXTS
 from whymatch.text.encoders import models
 from whymatch.text.encoders.caching import PROBES
 from whymatch.text.encoders.sentence import SentenceEncoder
@@ -195,7 +195,7 @@ THINGS = [
 
 
 def test_many_texts_of_a_file_are_one_background_for_all_its_pairs(align: Align, tmp_path: Path) -> None:
-    pairs = many(MIN_BATCH_TEXTS)
+    pairs = many(MANY_TEXTS)
     file = written(tmp_path, "pairs.jsonl", b"\n".join([*(row(*pair) for pair in pairs), b"{", row("A cat.", 3)]))
     ran = align("--pairs", file)
     assert ran.status == 2

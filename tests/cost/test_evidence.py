@@ -35,7 +35,7 @@ from whymatch.cost import (
     WholeText,
     WordCounts,
 )
-from whymatch.cost.background import MAX_SPANS, MIN_SPANS, MIN_TEXTS, sample
+from whymatch.cost.background import MANY_TEXTS, MAX_SPANS, MIN_SPANS, MIN_TEXTS, pieces_of, sample
 from whymatch.cost.evidence import counted_spans
 from whymatch.text.document import Document, joined
 
@@ -441,9 +441,38 @@ def test_texts_that_are_equal_count_once_and_large_corpora_are_sampled() -> None
         Background.of([texts[0]] * 100, made_by)
     many = documents(3 * MAX_SPANS, per_text=7)
     chosen = sample(many)
-    assert MAX_SPANS - 7 <= sum(map(len, chosen)) <= MAX_SPANS
-    assert chosen == [text for text in many if text in {*chosen}] == sample(many)
-    assert chosen != sample(many, seed=1)
+    assert MAX_SPANS - 7 <= sum(len(many[number]) for number, _ in chosen) <= MAX_SPANS
+    assert all(part == slice(0, len(many[number])) for number, part in chosen), "short texts are taken whole"
+    assert chosen == sorted(chosen) == sample(many)
+    assert pieces_of(many, chosen) == tuple(many[number] for number, _ in chosen)
+
+
+def test_of_long_texts_pieces_are_taken() -> None:
+    made_by = wm.Aligner("line", Drawn(4), "cosine")
+    texts = ["\n".join(f"{number} {i}" for i in range(500)) for number in range(60)]
+    made = Background.of(texts, made_by)
+    assert [text.text for text in made.documents] == texts
+    assert {len(text) for text in made.documents} == {MAX_SPANS // MANY_TEXTS}
+    assert len({text.spans[0].start for text in made.documents}) > 1, "not all from the beginning"
+    whole = made_by.encoder.encode(texts, [made_by.split(text).spans for text in texts])
+    for text, rows, own in zip(made.documents, np.split(made.vectors, 60), whole, strict=True):
+        start = made_by.split(text.text).spans.index(text.spans[0])
+        np.testing.assert_array_equal(rows, own[start : start + len(text)].astype(np.float32))
+
+
+@settings(max_examples=20)
+@given(seed=seeds, share=st.floats(0, 0.3))
+def test_texts_that_are_left_out_do_not_count(seed: int, share: float) -> None:
+    out = [number for number in range(200) if np.random.default_rng([seed, number]).random() < share]
+    rows, asked = draw("ordinary", 600, 5, seed), draw("ordinary", 4, 5, seed + 1)
+    against = background(rows, per_text=3)
+    (tails,) = against.tails(Cost(Cosine()), [text_of(asked, "l")], [asked], out)
+    table = against._table(Cost(Cosine()))
+    left = rows[~np.isin(np.arange(600) // 3, out)]
+    for x, (intercept, slope) in zip(asked, tails, strict=True):
+        bits = slow_bits(x, left, (table.threshold, table.scale))
+        for cost in (0.0, 0.3, 1.0):
+            assert intercept - slope * cost == pytest.approx(bits(cost), rel=1e-3, abs=1e-3)
 
 
 @pytest.mark.parametrize("term", [Order(0.1), Calibrated(), Relations(2.0)], ids=str)

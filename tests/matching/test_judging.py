@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 import whymatch as wm
 from tests.cost.drawing import Drawn
 from whymatch.cost import Background, Cosine, Cost, Evidence, Neighbours
+from whymatch.cost.background import MANY_TEXTS
 from whymatch.files import cache_folder
 from whymatch.matching.alignment import Alignment
-from whymatch.matching.judging import MIN_BATCH_SPANS, MIN_BATCH_TEXTS
+from whymatch.matching.judging import MIN_BATCH_SPANS
 from whymatch.matching.shipped import (
     FOLDER,
     NAME,
@@ -69,9 +70,9 @@ def batch(texts: int, spans: int) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("texts", "spans", "own"),
     [
-        (MIN_BATCH_TEXTS, MIN_BATCH_SPANS, True),
-        (MIN_BATCH_TEXTS - 1, 2 * MIN_BATCH_SPANS, False),
-        (MIN_BATCH_TEXTS, MIN_BATCH_SPANS - 1, False),
+        (MANY_TEXTS, MIN_BATCH_SPANS, True),
+        (MANY_TEXTS - 1, 2 * MIN_BATCH_SPANS, False),
+        (MANY_TEXTS, MIN_BATCH_SPANS - 1, False),
     ],
 )
 def test_many_texts_are_their_own_background(texts: int, spans: int, own: bool) -> None:
@@ -83,7 +84,7 @@ def test_many_texts_are_their_own_background(texts: int, spans: int, own: bool) 
 
 
 def test_pairs_that_cannot_be_read_are_no_part_of_the_background() -> None:
-    aligner, pairs = aligner_of_lines(), batch(MIN_BATCH_TEXTS, MIN_BATCH_SPANS)
+    aligner, pairs = aligner_of_lines(), batch(MANY_TEXTS, MIN_BATCH_SPANS)
     *good, bad = aligner.outcomes([*pairs[:-2], ("\ud800", "word1 x")], links_only=True)
     assert isinstance(bad, ValueError)
     assert all(isinstance(why, wm.Alignment) and why.judgement and why.judgement.background == NAME for why in good)
@@ -110,7 +111,7 @@ def test_a_batch_that_is_no_background_gives_what_each_pair_gives_to_the_bit(
 
 
 def test_a_background_that_is_given_is_used(drawn: wm.Aligner) -> None:
-    pairs = batch(MIN_BATCH_TEXTS, MIN_BATCH_SPANS)
+    pairs = batch(MANY_TEXTS, MIN_BATCH_SPANS)
     together = drawn.align_many(pairs, links_only=True)
     assert {why.judgement.background for why in together if why.judgement} == {"a corpus of words"}
     (alone,) = drawn.align_many(pairs[:1], links_only=True)
@@ -386,7 +387,7 @@ def test_the_shipped_files_agree_with_each_other(english: wm.Aligner) -> None:
     assert background.general
     assert background.name == NAME
     documents = [english.split(text) for text in shipped_texts()]
-    assert len({text.text for text in documents}) == len(documents) >= MIN_BATCH_TEXTS
+    assert len({text.text for text in documents}) == len(documents) >= MANY_TEXTS
     assert background.documents == tuple(documents)
     assert len(background.vectors) == sum(map(len, documents)) >= MIN_BATCH_SPANS
     assert sum(file.stat().st_size for file in FOLDER.iterdir()) <= 8 * 2**20
@@ -478,7 +479,7 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch
 def test_texts_so_long_that_a_sample_has_few_of_them_are_no_background() -> None:
     aligner = aligner_of_lines(encoder=Drawn(2))
     texts = [Document("x" * 900, tuple(Span(i, i + 1) for i in range(900)))]
-    texts = [Document(f"{number:03}" + "x" * 900, texts[0].spans) for number in range(MIN_BATCH_TEXTS)]
+    texts = [Document(f"{number:03}" + "x" * 900, texts[0].spans) for number in range(MANY_TEXTS)]
     rows = np.random.default_rng(0).standard_normal((900, 2)).astype(np.float32)
     scale = aligner.judge.scale([*zip(texts, texts, strict=True)], [(rows, rows)] * len(texts))
     assert scale is not None

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from tests.cost.drawing import documents
 from whymatch.matching.significance import RANDOM_PAIRS, Calibration, Chance, logistic, random_pairs
 
 chances = st.builds(
@@ -17,6 +16,7 @@ chances = st.builds(
     st.floats(0, 20),
     st.tuples(st.floats(-5, 1), st.floats(-0.5, 0.5), st.floats(-0.5, 0.5)),
     st.floats(0.1, 20),
+    st.floats(0.5, 20),
 )
 sizes = st.integers(1, 60)
 
@@ -48,10 +48,12 @@ def test_chance_comes_back_from_its_dictionary(chance: Chance) -> None:
     [
         None,
         {},
-        {"threshold": float("nan"), "exceeded": [0, 0, 0], "excess": 1},
-        {"threshold": 10**400, "exceeded": [0, 0, 0], "excess": 1},
-        {"threshold": 1, "exceeded": [0, 0], "excess": 1},
-        {"threshold": 1, "exceeded": [0, 0, 0], "excess": 0},
+        {"threshold": float("nan"), "exceeded": [0, 0, 0], "excess": 1, "halving": 1},
+        {"threshold": 10**400, "exceeded": [0, 0, 0], "excess": 1, "halving": 1},
+        {"threshold": 1, "exceeded": [0, 0], "excess": 1, "halving": 1},
+        {"threshold": 1, "exceeded": [0, 0, 0], "excess": 0, "halving": 1},
+        {"threshold": 1, "exceeded": [0, 0, 0], "excess": 1, "halving": 0},
+        {"threshold": 1, "exceeded": [0, 0, 0], "excess": 1},
     ],
 )
 def test_what_is_no_chance_is_refused(values: Any) -> None:
@@ -67,10 +69,16 @@ def test_what_is_no_calibration_is_refused(values: dict[str, Any]) -> None:
         Calibration.from_dict({"slope": 1.0, "offset": 0.0, "fitted_on": "x"} | values)
 
 
-def test_random_pairs_are_drawn_once_each() -> None:
-    assert random_pairs(range(20)) == [(left, right) for left in range(20) for right in range(left + 1, 20)]
-    many = random_pairs(range(5000))
-    assert len({frozenset(pair) for pair in many}) == len(many) == RANDOM_PAIRS
+@pytest.mark.parametrize("texts", [0, 1, 4, 20, 65, 200, 5000])
+def test_random_pairs_are_drawn_once_each_and_lie_in_a_fold(texts: int) -> None:
+    folds = random_pairs(texts)
+    pairs = [pair for _, own in folds for pair in own]
+    assert len(set(pairs)) == len(pairs) <= 1.5 * RANDOM_PAIRS
+    assert all(0 <= left < right < texts for left, right in pairs)
+    assert all({left, right} <= {*fold} for fold, own in folds for left, right in own)
+    assert all(len(fold) <= -(-texts // 4) for fold, _ in folds), "three quarters are left to measure against"
+    assert len(pairs) >= min(RANDOM_PAIRS, texts * (texts - 4) // 8)
+    assert folds == random_pairs(texts)
 
 
 @settings(max_examples=20)
@@ -100,21 +108,28 @@ def test_p_values_of_random_pairs_are_the_shares_that_reach_them() -> None:
 def test_evidence_that_all_random_pairs_have_is_no_surprise(value: float) -> None:
     fitted = Chance.fit(np.full(500, value), np.full((500, 2), 3))
     assert fitted.p_value(value, 3, 3) > 0.4
-    assert fitted.p_value(max(0, value) + 10, 3, 3) < 0.01
+    assert 1e-10 < fitted.p_value(max(0, value) + 10, 3, 3) < 0.05
+
+
+def test_few_random_pairs_say_little_about_the_tail() -> None:
+    draw = np.random.default_rng(0)
+    for over in (0.0, 0.02):  # none above the threshold, and one a little above it
+        bits = np.append(draw.uniform(-6, -1, size=189), over)
+        assert Chance.fit(bits, np.full((190, 2), 3)).p_value(1 + over, 3, 3) > 1e-4
+
+
+@settings(max_examples=20)
+@given(st.floats(1, 8), st.floats(-10, 10), st.integers(0, 10**6))
+def test_half_of_all_random_pairs_have_a_p_value_below_one_half(spread: float, shift: float, seed: int) -> None:
+    bits = shift + spread * np.random.default_rng(seed).gumbel(size=2000)
+    lengths = np.full((2000, 2), 3)
+    p_values = np.exp2(-Chance.fit(bits, lengths, -np.inf).surprise(bits, lengths))
+    assert (p_values <= 0.5).mean() == pytest.approx(0.5, abs=0.05)
 
 
 def test_what_no_random_pair_has_is_no_rarer_than_one_in_as_many() -> None:
     fitted = Chance.fit(np.full(499, -3.0), np.full((499, 2), 3))
     assert fitted.p_value(0.0, 3, 3) == pytest.approx(1 / 500, rel=1e-3)
-
-
-def test_no_text_is_paired_with_itself() -> None:
-    pairs = random_pairs(documents(400))
-    assert len(pairs) == RANDOM_PAIRS
-    assert all(left != right for left, right in pairs)
-    assert pairs == random_pairs(documents(400))
-    assert pairs != random_pairs(documents(400), seed=1)
-    assert random_pairs(documents(4)) == []
 
 
 surprises = st.lists(st.floats(0, 1000), min_size=2, max_size=20)

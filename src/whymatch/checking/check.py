@@ -22,7 +22,7 @@ from whymatch.matching.shipped import shipped_background
 from whymatch.matching.significance import tails_against
 from whymatch.show.words import plain
 from whymatch.text.document import Document, joined
-from whymatch.text.encoders import Vectors, encode_texts, readable
+from whymatch.text.encoders import Vectors, encode_texts
 from whymatch.text.spans import Span
 
 if TYPE_CHECKING:
@@ -133,10 +133,7 @@ class Checker:
 
     def _tails(self, documents: Sequence[Document], vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The tails (spans, 2) of texts with these vectors; zeros for spans that the encoder cannot read."""
-        tails = tails_against(self.background, self.aligner.cost, documents, vectors)
-        for text, rows in zip(documents, tails, strict=True):
-            rows[~readable(self.aligner.encoder, text.pieces)] = 0
-        return tails
+        return tails_against(self.background, self.aligner.cost, self.aligner.encoder, documents, vectors)
 
     def found(self, answer: str, index: "Index") -> list[Source]:
         """The documents of an index that are searched for each sentence of an answer and each of its clauses."""

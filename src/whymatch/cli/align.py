@@ -270,8 +270,8 @@ def _run_many(settings: argparse.Namespace) -> int:
 
 def _background_of_pairs(settings: argparse.Namespace, aligner: "Aligner") -> "Background | None":
     """The texts of the first pairs of a file, against which all of them are judged; None where they are too few."""
-    from whymatch.cost.background import MAX_SPANS, Background
-    from whymatch.matching.judging import MIN_BATCH_SPANS, MIN_BATCH_TEXTS
+    from whymatch.cost.background import MANY_TEXTS, MAX_SPANS, Background
+    from whymatch.matching.judging import MIN_BATCH_SPANS
 
     file, spans = Path(settings.pairs), 0
     documents: dict[Document, None] = {}
@@ -282,9 +282,9 @@ def _background_of_pairs(settings: argparse.Namespace, aligner: "Aligner") -> "B
                 if document is not None and document not in documents:
                     documents[document] = None
                     spans += len(document)
-            if spans >= MAX_SPANS and len(documents) >= MIN_BATCH_TEXTS:
+            if spans >= MAX_SPANS and len(documents) >= MANY_TEXTS:
                 break
-    if len(documents) < MIN_BATCH_TEXTS or spans < MIN_BATCH_SPANS:
+    if len(documents) < MANY_TEXTS or spans < MIN_BATCH_SPANS:
         return None
     return Background.of(documents, aligner, f"{len(documents):,} texts of {file.name}")
 

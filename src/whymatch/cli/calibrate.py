@@ -32,7 +32,7 @@ def run(settings: argparse.Namespace) -> int:
 
     from whymatch.evaluation.calibration import BINS, FOLDS, brier_score, calibration_error, held_out_probabilities
     from whymatch.evaluation.intervals import bootstrap
-    from whymatch.matching.judging import calibrated, check_labels
+    from whymatch.matching.judging import calibrated, calibration_inputs, check_labels
     from whymatch.matching.parts import Judgement
 
     check_limits(settings)
@@ -51,9 +51,9 @@ def run(settings: argparse.Namespace) -> int:
             judged.append((why.judgement, match))
     fitted_on = f"{len(judged):,} pairs of {settings.pairs.name}"
     calibration = calibrated([judgement for judgement, _ in judged], [match for _, match in judged], fitted_on)
-    p_values = np.array([judgement.p_value for judgement, _ in judged])
+    p_values, sizes, _ = calibration_inputs([judgement for judgement, _ in judged])
     matches = np.array([match for _, match in judged])
-    held_out = np.stack([held_out_probabilities(p_values, matches), matches], axis=1)
+    held_out = np.stack([held_out_probabilities(p_values, matches, sizes), matches], axis=1)
     background = judged[0][0].background
     facts = {"pairs": len(judged), "matches": int(matches.sum()), "background": background}
     if settings.figure is not None:

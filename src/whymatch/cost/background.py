@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -28,6 +28,8 @@ MAX_SPANS = 8192
 """Spans in a background: more make it slower and no better (docs/evidence.md)."""
 MIN_SPANS = 200
 """Fewer spans say too little about what is rare."""
+MANY_TEXTS = 200
+"""Texts from which on random pairs of them say what chance gives (docs/evidence.md)."""
 MIN_TEXTS = 20
 """Fewer texts make too few random pairs to say what chance gives."""
 TAIL_SHARE = 0.0125
@@ -40,7 +42,6 @@ _SPANS_WITH_THEMSELVES = 64  # compared at a time, where only the diagonal count
 _ROUNDING = 1e-6  # of vectors in single precision, as a share of the size of their costs
 _MIN_SCALE = 1e-5  # the least mean excess, as a share of the size of costs: well above rounding
 _TYPICAL_SPANS = 256  # of the background, whose tails are averaged
-_Sized = TypeVar("_Sized", bound=Sized)
 
 
 class SplitsAndEncodes(Protocol):
@@ -89,9 +90,7 @@ class Background:
         object.__setattr__(self, "_tables", {})
 
     @classmethod
-    def of(
-        cls, texts: Iterable[Any], aligner: SplitsAndEncodes, name: str | None = None, seed: int = 0
-    ) -> "Background":
+    def of(cls, texts: Iterable[Any], aligner: SplitsAndEncodes, name: str | None = None) -> "Background":
         """A sample of texts, split and encoded as an aligner does; texts that are equal count once.
 
         Raises:
@@ -100,10 +99,10 @@ class Background:
         if isinstance(texts, str):
             raise TypeError(f"Background.of takes texts, such as a list of strings, got one string: {texts!r:.60}.")
         documents = [*dict.fromkeys(map(aligner.split, texts))]
-        chosen = sample(documents, seed)
+        chosen = pieces_of(documents, sample(documents))
         encoded = aligner.encoder.encode([text.text for text in chosen], [text.spans for text in chosen])
         vectors = np.concatenate([*encoded] or [np.zeros((0, 0))]).astype(np.float32)
-        return cls(name or f"{len(documents):,} texts", aligner.encoder.name, tuple(chosen), vectors)
+        return cls(name or f"{len(documents):,} texts", aligner.encoder.name, chosen, vectors)
 
     def __repr__(self) -> str:
         return f"Background({self.name!r}, {len(self.vectors):,} spans, {self.encoder})"
@@ -141,7 +140,13 @@ class Background:
         """All spans as those of one text, for terms that read words."""
         return joined([piece for text in self.documents for piece in text.pieces])
 
-    def tails(self, cost: "Cost", documents: Sequence[Document], vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def tails(
+        self,
+        cost: "Cost",
+        documents: Sequence[Document],
+        vectors: Sequence[np.ndarray],
+        left_out: Iterable[int] = (),
+    ) -> list[np.ndarray]:
         """For each text with vectors (spans, dimensions): (spans, 2), the intercept and the slope of every span.
 
         A pair that costs c has intercept − slope · c bits for the span: how rare it is that a span of the background
@@ -150,7 +155,7 @@ class Background:
         the typical one, but not where copies of the span fill the tail: those make it a template, which is worth
         nothing.
 
-        `cost` is the cost before evidence.
+        `cost` is the cost before evidence, and `left_out` are the numbers of texts of the background that do not count.
         """
         if not any(map(len, documents)):
             return [np.zeros((0, 2)) for _ in documents]
@@ -160,15 +165,21 @@ class Background:
             raise ValueError(f"{self!r} has vectors of {self.vectors.shape[1]} dimensions, and the texts of {there}.")
         table = self._table(cost)
         prepared = np.concatenate(cost.prepared(vectors))
-        threshold, scale, rank = self._raw_tails(cost, documents, prepared, table.prepared)
+        hidden = self._spans_of(left_out)
+        threshold, scale, rank = self._raw_tails(cost, documents, prepared, table.prepared, hidden)
         own = _own_costs(cost, documents, prepared)
         gap = table.threshold - threshold
         room = np.clip((threshold - own) / np.maximum(table.threshold - own, 1e-9), 0, 1)
         threshold = threshold + _SHRINKAGE * np.where(gap > 0, gap * room, gap)
         slope = 1 / (np.maximum(scale, table.scale / 2) * log(2))
-        intercept = np.log2(len(self.vectors) / rank) + threshold * slope
+        intercept = np.log2((len(self.vectors) - len(hidden)) / rank) + threshold * slope
         both = np.stack([intercept, slope], axis=1)
         return np.split(both, np.cumsum([len(rows) for rows in vectors])[:-1])
+
+    def _spans_of(self, texts: Iterable[int]) -> np.ndarray:
+        """The numbers of the spans of some of its texts."""
+        ends = np.cumsum([0, *map(len, self.documents)])
+        return np.concatenate([np.zeros(0, int), *(np.arange(ends[number], ends[number + 1]) for number in texts)])
 
     def _table(self, cost: "Cost") -> "_Table":
         """What a cost makes of the background: its vectors with what terms mix in, and the typical tail."""
@@ -186,13 +197,19 @@ class Background:
         return tables[cost]
 
     def _raw_tails(
-        self, cost: "Cost", documents: Sequence[Document], prepared: np.ndarray, background: np.ndarray
+        self,
+        cost: "Cost",
+        documents: Sequence[Document],
+        prepared: np.ndarray,
+        background: np.ndarray,
+        hidden: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For every span: the cost of the K-th nearest of the background, the mean excess, and how many are as near.
 
-        Prepared vectors are those of the spans (spans, d) and of the background.
+        Prepared vectors are those of the spans (spans, d) and of the background, some of whose spans may be hidden.
         """
-        tail = max(_MIN_TAIL, round(TAIL_SHARE * len(background)))
+        hidden = np.zeros(0, int) if hidden is None else hidden
+        tail = max(_MIN_TAIL, round(TAIL_SHARE * (len(background) - len(hidden))))
         pieces = [piece for text in documents for piece in text.pieces] if cost.terms else []
         parts = []
         for start in range(0, len(prepared), _SPANS_PER_PRODUCT):
@@ -202,6 +219,7 @@ class Background:
                 pairs = PaddedPairs(np.array([costs.shape[1:]]), texts)
                 for term in cost.terms:
                     costs = term.changed(costs, pairs)
+            costs[0, :, hidden] = np.inf
             nearest = np.partition(costs[0], tail + _SKIPPED - 1, axis=1)[:, : tail + _SKIPPED]
             nearest = np.sort(nearest, axis=1)[:, _SKIPPED:]
             threshold = nearest[:, -1]
@@ -277,13 +295,27 @@ def _size(cost: "Cost", costs: Any) -> Any:
     return np.maximum(np.abs(costs), np.abs(cost.neutral - costs))
 
 
-def sample(documents: Sequence[_Sized], seed: int = 0) -> list[_Sized]:
-    """As many of the documents, drawn at random, as have `MAX_SPANS` spans together, in their order."""
-    order = [*range(len(documents))]
-    random.Random(seed).shuffle(order)
-    chosen, spans = list[int](), 0
-    for number in order:
-        if spans + len(documents[number]) <= MAX_SPANS and len(documents[number]):
-            chosen.append(number)
-            spans += len(documents[number])
-    return [documents[number] for number in sorted(chosen)]
+def sample(documents: Sequence[Sized]) -> list[tuple[int, slice]]:
+    """Documents drawn at random that have `MAX_SPANS` spans together: the number of each, in order, and its spans.
+
+    Of long documents, a piece of each is taken where fewer than `MANY_TEXTS` would fit as wholes.
+    """
+    order = [number for number, document in enumerate(documents) if len(document)]
+    draw = random.Random(0)
+    draw.shuffle(order)
+    for longest in (MAX_SPANS, MAX_SPANS // MANY_TEXTS):
+        chosen, spans = dict[int, slice](), 0
+        for number in order:
+            start = draw.randrange(max(1, len(documents[number]) - longest + 1))
+            size = min(longest, len(documents[number]))
+            if spans + size <= MAX_SPANS:
+                chosen[number] = slice(start, start + size)
+                spans += size
+        if len(chosen) >= min(MANY_TEXTS, len(order)):
+            break
+    return sorted(chosen.items())
+
+
+def pieces_of(documents: Sequence[Document], sampled: Iterable[tuple[int, slice]]) -> tuple[Document, ...]:
+    """The documents of a sample, each with its sampled spans alone."""
+    return tuple(Document(documents[number].text, documents[number].spans[part]) for number, part in sampled)

@@ -12,8 +12,10 @@ BINS = 10
 FOLDS = 5
 
 
-def held_out_probabilities(p_values: np.ndarray, matches: np.ndarray) -> np.ndarray:
+def held_out_probabilities(p_values: np.ndarray, matches: np.ndarray, sizes: np.ndarray | None = None) -> np.ndarray:
     """(pairs): the probability of each pair by a calibration that is fitted to the other folds of labelled pairs.
+
+    `sizes` (pairs, 2) are given where they count.
 
     The folds are drawn by a seed, and have pairs of both kinds in the same shares.
 
@@ -28,8 +30,9 @@ def held_out_probabilities(p_values: np.ndarray, matches: np.ndarray) -> np.ndar
     surprise, probabilities = -np.log2(p_values), np.zeros(len(matches))
     for number in range(FOLDS):
         others = fold != number
-        calibration = Calibration.fit(p_values[others], matches[others], "other folds")
-        probabilities[~others] = calibration.probability(surprise[~others])
+        own, rest = (None, None) if sizes is None else (sizes[~others], sizes[others])
+        calibration = Calibration.fit(p_values[others], matches[others], "other folds", sizes=rest)
+        probabilities[~others] = calibration.probability(surprise[~others], own)
     return probabilities
 
 

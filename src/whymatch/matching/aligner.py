@@ -305,7 +305,7 @@ class Aligner:
         checked = {number: check_vectors(self.encoder.name, texts[number], vectors[number]) for number in problems}
         outcomes = _put(outcomes, checked)
         if scale is None and tails is None:
-            scale = self.judge.scale(texts, vectors)
+            scale = self.judge.scale(texts, outcomes)
         known = None if tails is None else dict(enumerate(tails))
         for numbers, solved in self._solve_batches(problems, outcomes, scale, known):
             outcomes = _put(outcomes, dict(zip(numbers, solved, strict=True)))

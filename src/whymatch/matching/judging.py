@@ -10,7 +10,7 @@ import numpy as np
 
 from whymatch.batching import Size, size_sorted
 from whymatch.cost import Background, Cost
-from whymatch.cost.background import MIN_TEXTS, SplitsAndEncodes, sample
+from whymatch.cost.background import MANY_TEXTS, SplitsAndEncodes, pieces_of, sample
 from whymatch.interruption import interruption_point
 from whymatch.matching.comparing import compare
 from whymatch.matching.parts import Judgement
@@ -26,12 +26,11 @@ from whymatch.matching.significance import (
 )
 from whymatch.matching.solving import significant_bits
 from whymatch.text.document import Document
-from whymatch.text.encoders import Encoder, Pair, Vectors, other_languages, readable, unread_language
+from whymatch.text.encoders import Encoder, Pair, Vectors, other_languages, unread_language
 from whymatch.transport.batch import pad
 
-MIN_BATCH_TEXTS = 200
-"""Distinct texts that are aligned together, from which on they are their own background (docs/evidence.md)."""
 MIN_BATCH_SPANS = 800
+"""Spans of `MANY_TEXTS` distinct texts that are aligned together, from which on they are their own background."""
 MIN_LABELLED = 5
 """Pairs that match, and pairs that do not, of which a calibration can be learned."""
 _FEW_TEXTS = "The background has only {} texts, so that p-values and probabilities are rough: give 200 or more."
@@ -95,13 +94,14 @@ class Judge:
             return self.scale_of(self.background)
         encoded = [(pair, both) for pair, both in zip(pairs, vectors, strict=True) if not isinstance(both, ValueError)]
         by_text = {text: rows for pair, both in encoded for text, rows in zip(pair, both, strict=True)}
-        enough = len(by_text) >= MIN_BATCH_TEXTS and sum(map(len, by_text)) >= MIN_BATCH_SPANS
-        documents = sample([*by_text]) if enough else []
-        if len(documents) < MIN_TEXTS:  # also where texts are so long that a sample has few of them
+        enough = len(by_text) >= MANY_TEXTS and sum(map(len, by_text)) >= MIN_BATCH_SPANS
+        if not enough:
             return self.scale_of(self._shipped)
-        chosen = np.concatenate([by_text[text] for text in documents]).astype(np.float32)
+        texts, rows = [*by_text], [*by_text.values()]
+        sampled = sample(texts)
+        chosen = np.concatenate([rows[number][part] for number, part in sampled]).astype(np.float32)
         name = f"the {len(by_text):,} texts that were aligned together"
-        return self.scale_of(Background(name, self.encoder.name, tuple(documents), chosen))
+        return self.scale_of(Background(name, self.encoder.name, pieces_of(texts, sampled), chosen))
 
     @cached_property
     def _shipped(self) -> Background:
@@ -133,20 +133,19 @@ class Judge:
 
         `chance` is what they have, where the caller knows it.
         """
-        if background.digest not in self._scales:
+        scale = self._scales.get(background.digest)
+        if scale is None:
             if chance is None and background.general:
                 chance = shipped_chance(self.cost.unread, background)
             if chance is None:
                 chance = self._chance(background)
                 if background.general:
                     cache_chance(self.cost.unread, background, chance)
-            self._scales.clear()  # one is in use at a time
-            few = not background.general and len(background.documents) < MIN_BATCH_TEXTS
+            few = not background.general and len(background.documents) < MANY_TEXTS
             calibration = shipped_calibration(general=background.general or few)
             remarks = (_FEW_TEXTS.format(len(background.documents)),) if few else ()
             scale = Scale(self.cost.against(background), background, chance, calibration, remarks)
-            self._scales[background.digest] = scale
-        scale = self._scales[background.digest]
+            self._scales = {background.digest: scale}  # one is in use at a time
         if self.calibration is None:
             return scale
         if self.calibration.general != scale.calibration.general:
@@ -177,35 +176,42 @@ class Judge:
 
     def tails_of(self, scale: Scale, documents: Sequence[Document], vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The same (spans, 2) for single texts; spans that the encoder cannot read have zeros."""
-        tails = tails_against(scale.background, self.cost, documents, vectors)
-        for text, rows in zip(documents, tails, strict=True):
-            rows[~readable(self.encoder, text.pieces)] = 0
-        return tails
+        return tails_against(scale.background, self.cost, self.encoder, documents, vectors)
 
     def _chance(self, background: Background) -> Chance:
         """The evidence of random pairs of a background's texts, without terms by which a model reads pairs of spans.
 
-        Those only make links dearer, so that chance gives no more evidence with them.
+        Those only make links dearer, so that chance gives no more evidence with them. Both texts of a pair are measured
+        against the others of the background, as texts are that are not in it.
         """
         ends = np.cumsum([0, *map(len, background.documents)])
-        numbers = random_pairs(background.documents)
-        used = sorted({number for pair in numbers for number in pair})
-        documents = {number: background.documents[number] for number in used}
-        vectors = {number: background.vectors[ends[number] : ends[number + 1]] for number in used}
-        measured = tails_against(background, self.cost, [*documents.values()], [*vectors.values()])
-        tails = dict(zip(used, measured, strict=True))
-        pairs = [(documents[left], documents[right]) for left, right in numbers]
-        pair_tails = self.lowered(background, pairs, [(tails[left], tails[right]) for left, right in numbers])
-        sizes = [Size(1, len(documents[left]), len(documents[right])) for left, right in numbers]
-        bits = np.zeros(len(numbers))
-        for batch in size_sorted([*range(len(numbers))], sizes, _MAX_PAIRS_PER_BATCH):
-            interruption_point()
-            chosen = [numbers[number] for number in batch]
-            rows = [(vectors[left], vectors[right]) for left, right in chosen]
-            texts, both = [pairs[number] for number in batch], [pair_tails[number] for number in batch]
-            bits[batch] = significant_bits(*pad(compare(self.cost.unread, texts, rows, both)))
+        all_vectors = np.split(background.vectors, ends[1:-1])
+        parts = list[np.ndarray]()
+        sizes = list[np.ndarray]()
+        for fold, numbers in random_pairs(len(background.documents)):
+            documents = {number: background.documents[number] for number in fold}
+            vectors = {number: all_vectors[number] for number in fold}
+            measured = tails_against(
+                background, self.cost, self.encoder, [*documents.values()], [*vectors.values()], fold
+            )
+            tails = dict(zip(fold, measured, strict=True))
+            pairs = [(documents[left], documents[right]) for left, right in numbers]
+            both = self.lowered(background, pairs, [(tails[left], tails[right]) for left, right in numbers])
+            parts.append(self._bits(pairs, [(vectors[left], vectors[right]) for left, right in numbers], both))
+            sizes.append(counted_sizes(self.cost, both) if both else np.zeros((0, 2)))
         lowered = background.general and hasattr(self.encoder, "general_bits")
-        return Chance.fit(bits, counted_sizes(self.cost, pair_tails), -inf if lowered else 0.0)
+        return Chance.fit(np.concatenate(parts), np.concatenate(sizes), -inf if lowered else 0.0)
+
+    def _bits(self, pairs: Sequence[Pair], vectors: Sequence[Vectors], tails: Sequence[Vectors]) -> np.ndarray:
+        """(pairs): the sum of the significant evidence of pairs of texts, or that of the closest spans."""
+        bits = np.zeros(len(pairs))
+        sizes = [Size(1, len(left), len(right)) for left, right in pairs]
+        for batch in size_sorted([*range(len(pairs))], sizes, _MAX_PAIRS_PER_BATCH):
+            interruption_point()
+            texts, rows = [pairs[number] for number in batch], [vectors[number] for number in batch]
+            own_tails = [tails[number] for number in batch]
+            bits[batch] = significant_bits(*pad(compare(self.cost.unread, texts, rows, own_tails)))
+        return bits
 
 
 def _less(tails: np.ndarray, bits: float) -> np.ndarray:
@@ -218,13 +224,22 @@ def calibrated(
 ) -> Calibration:
     """The calibration by labelled pairs with these judgements, for backgrounds of the kind that they were judged by.
 
+    The sizes of texts count where that background is a general one.
+
     Raises:
         ValueError: if there are fewer than `MIN_LABELLED` pairs of a kind, or those that match have no more evidence.
     """
     check_labels(matches, len(judged))
     labels = np.array(matches, bool)
-    chance = np.array([judgement.p_value for judgement in judged])
-    return Calibration.fit(chance, labels, fitted_on, share=share, general=judged[0].general)
+    p_values, sizes, general = calibration_inputs(judged)
+    return Calibration.fit(p_values, labels, fitted_on, share=share, sizes=sizes, general=general)
+
+
+def calibration_inputs(judged: Sequence[Judgement]) -> tuple[np.ndarray, np.ndarray | None, bool]:
+    """What `Calibration.fit` takes of judgements: p-values, sizes (pairs, 2) if they count, and whether they do."""
+    general = judged[0].general
+    sizes = np.array([judgement.sizes for judgement in judged]) if general else None
+    return np.array([judgement.p_value for judgement in judged]), sizes, general
 
 
 def check_labels(matches: Sequence[bool], pairs: int) -> None:
@@ -248,8 +263,9 @@ def judgements(
     if not pairs:
         return []
     surprise, probabilities = scale.judge(bits, tails)
+    sizes = counted_sizes(scale.cost, tails).tolist()
     plain = [(_plain(left), _plain(right)) for left, right in tails]
-    judged = zip(pairs, bits, plain, p_values(surprise).tolist(), probabilities.tolist(), strict=True)
+    judged = zip(pairs, bits, plain, p_values(surprise).tolist(), probabilities.tolist(), sizes, strict=True)
     calibration, background = scale.calibration, scale.background
     return [
         Judgement(
@@ -261,8 +277,9 @@ def judgements(
             (*scale.remarks, *_notes((left, right), numbers, background.encoder), *foreign),
             calibration.general,
             numbers,
+            (int(own_sizes[0]), int(own_sizes[1])),
         )
-        for (left, right), own_bits, numbers, p_value, probability in judged
+        for (left, right), own_bits, numbers, p_value, probability, own_sizes in judged
         for foreign in [tuple(_foreign(encoder, (left, right), numbers)) if background.general else ()]
     ]
 

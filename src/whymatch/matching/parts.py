@@ -70,10 +70,10 @@ class Judgement:
         probability: the calibrated chance that the texts match; None where the encoder does not read their language.
         background: what the evidence was measured against.
         calibrated_on: the labelled pairs that made a probability of the p-value.
-        general: whether the background is of texts of any kind, or has few texts, so that it is a rough one.
         notes: what a reader has to know, such as spans that could not be read.
         general: whether the background is of texts of any kind, or has so few that probabilities are as careful.
         tails: the two numbers of each left and of each right span from which its evidence follows.
+        sizes: how many left and right spans carry evidence.
     """
 
     bits: float
@@ -84,6 +84,7 @@ class Judgement:
     notes: tuple[str, ...] = ()
     general: bool = False
     tails: tuple[tuple[tuple[float, float], ...], ...] = field(default=((), ()), repr=False)
+    sizes: tuple[int, int] = (1, 1)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Judgement":
@@ -101,6 +102,7 @@ class Judgement:
             tuple(map(str, values["notes"])),
             bool(values.get("general", False)),
             (left, right),
+            (int(values["sizes"][0]), int(values["sizes"][1])),
         )
 
 

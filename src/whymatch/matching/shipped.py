@@ -13,7 +13,7 @@ from safetensors.numpy import load_file
 
 from whymatch import __version__
 from whymatch.cost import Background, Cost
-from whymatch.cost.background import SplitsAndEncodes, sample
+from whymatch.cost.background import SplitsAndEncodes, pieces_of, sample
 from whymatch.cost.evidence import measure_key
 from whymatch.files import cache_folder, read_json, write_whole
 from whymatch.matching.significance import Calibration, Chance
@@ -101,7 +101,8 @@ def shipped_background(aligner: SplitsAndEncodes) -> Background:
 
 def _sampled(splitter: Splitter) -> tuple[Document, ...]:
     """Shipped texts as a splitter cuts them, drawn at random, with as many spans as a background has."""
-    return tuple(sample([document(text, splitter) for text in shipped_texts()]))
+    documents = [document(text, splitter) for text in shipped_texts()]
+    return pieces_of(documents, sample(documents))
 
 
 @cache

@@ -1,10 +1,10 @@
 """What the evidence of two texts means: how often chance gives as much, and how likely the texts match."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from math import comb, inf, isfinite
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,17 @@ from whymatch.batching import stacked
 from whymatch.cost import Background, Cost
 from whymatch.cost.evidence import counted_spans
 from whymatch.text.document import Document
-from whymatch.text.encoders import Vectors
+from whymatch.text.encoders import Encoder, Vectors, readable
 
 RANDOM_PAIRS = 3000
 """Pairs of texts of a background that are aligned to learn what chance gives."""
 _TEXTS = 800  # of a background, from which the pairs are drawn
+_FOLDS = 4  # into which those texts are divided, so that none of a pair is among the texts that it is measured against
+_MAX_PARTITIONS = 3  # of few texts, which make few pairs at a time
 _BODY = 0.8  # share of the random pairs below the tail that is fitted
-_MIN_EXCESS = 0.01  # bits
-_BITS_TO_HALVE = 4.0  # below the tail, how fast the chance of less evidence falls
+_USUAL_EXCESS, _PAIRS_OF_USUAL = 2.0, 20  # bits over the threshold, and how many pairs that counts as
+_USUAL_HALVING = 4.0  # bits
+_LEAST = 0.5  # bits, of the mean excess and of the halving
 
 
 @dataclass(frozen=True)
@@ -28,17 +31,19 @@ class Chance:
     """The evidence that random pairs of texts of a background have, by their sizes.
 
     Beyond `threshold` bits it falls exponentially, for texts of all sizes alike. How often it is exceeded is a logistic
-    curve of the sizes.
+    curve of the sizes. Below, the share of pairs with less evidence is halved every so many bits.
 
     Args:
         threshold: in bits.
         exceeded: the logistic curve: constant, and weights of log2 of the shorter and of the longer text's spans.
         excess: the mean excess over the threshold, in bits.
+        halving: the bits below the threshold in which the share of pairs with less evidence is halved.
     """
 
     threshold: float
     exceeded: tuple[float, float, float]
     excess: float
+    halving: float
 
     @classmethod
     def fit(cls, bits: np.ndarray, sizes: np.ndarray, least_threshold: float = 0.0) -> "Chance":
@@ -48,8 +53,11 @@ class Chance:
         beyond = bits >= threshold
         one_more = np.vstack([inputs, inputs.mean(axis=0)]), np.append(beyond, 1.0)  # what was never seen has a chance
         exceeded = logistic(*one_more, ridge=1.0 / len(bits))
-        excess = float((bits[beyond] - threshold).mean()) if beyond.any() else 0.0
-        return cls(threshold, tuple(exceeded.tolist()), max(excess, _MIN_EXCESS))
+        excesses = np.append(bits[beyond] - threshold, np.full(_PAIRS_OF_USUAL, _USUAL_EXCESS))
+        median = float(np.median(bits))
+        doublings = np.log2(2 * max(float((~beyond).mean()), 0.55))  # from a half to what is below the threshold
+        halving = max((threshold - median) / doublings, _LEAST) if median < threshold else _USUAL_HALVING
+        return cls(threshold, tuple(exceeded.tolist()), max(float(excesses.mean()), _LEAST), float(halving))
 
     def p_value(self, bits: float, left: int, right: int) -> float:
         """The share of random pairs of texts with so many spans that have as much evidence."""
@@ -62,7 +70,7 @@ class Chance:
         exceeding = -np.logaddexp(0, -(constant + of_shorter * shorter + of_longer * longer))  # log of the chance
         over = bits - self.threshold
         tail = -exceeding + np.maximum(over, 0) / self.excess
-        body = 1 - (1 - np.exp(exceeding)) * np.exp2(np.minimum(over, 0) / _BITS_TO_HALVE)
+        body = 1 - (1 - np.exp(exceeding)) * np.exp2(np.minimum(over, 0) / self.halving)
         return np.where(over > 0, tail / np.log(2), -np.log2(body))
 
     def to_dict(self) -> dict[str, Any]:
@@ -78,25 +86,32 @@ class Chance:
         """
         try:
             first, second, third = map(float, values["exceeded"])
-            threshold, excess = float(values["threshold"]), float(values["excess"])
+            threshold, excess, halving = (float(values[name]) for name in ("threshold", "excess", "halving"))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"What chance gives has other values: {type(error).__name__}: {error}") from None
-        if not (all(map(isfinite, (first, second, third, threshold, excess))) and excess > 0):
-            raise ValueError("What chance gives is finite, and its mean excess above 0.")
-        return cls(threshold, (first, second, third), excess)
+        if not (all(map(isfinite, (first, second, third, threshold, excess, halving))) and min(excess, halving) > 0):
+            raise ValueError("What chance gives is finite, and its mean excess and its halving above 0.")
+        return cls(threshold, (first, second, third), excess, halving)
 
 
-def random_pairs(texts: Sequence[Any], seed: int = 0) -> list[tuple[int, int]]:
-    """The numbers of the texts of up to `RANDOM_PAIRS` pairs, each of two of the texts and drawn once."""
-    draw = random.Random(seed)
-    numbers = sorted(draw.sample(range(len(texts)), min(len(texts), _TEXTS)))
-    if comb(len(numbers), 2) <= RANDOM_PAIRS:
-        return [*combinations(numbers, 2)]
-    pairs = dict[frozenset[int], tuple[int, int]]()
-    while len(pairs) < RANDOM_PAIRS:
-        left, right = draw.sample(numbers, 2)
-        pairs.setdefault(frozenset((left, right)), (left, right))
-    return [*pairs.values()]
+def random_pairs(texts: int) -> list[tuple[list[int], list[tuple[int, int]]]]:
+    """Pairs of so many texts, by numbers, drawn at random: up to `RANDOM_PAIRS`, of folds of texts.
+
+    A fold is a list of texts and the pairs of two of them. Each pair is drawn once.
+    """
+    draw = random.Random(0)
+    folds, pairs = list[tuple[list[int], list[tuple[int, int]]]](), set[tuple[int, int]]()
+    for _ in range(_MAX_PARTITIONS):
+        order = draw.sample(range(texts), min(texts, _TEXTS))
+        for first in range(_FOLDS):
+            fold = sorted(order[first::_FOLDS])
+            new = [pair for pair in combinations(fold, 2) if pair not in pairs]
+            new = sorted(draw.sample(new, min(len(new), RANDOM_PAIRS // _FOLDS)))
+            folds.append((fold, new))
+            pairs.update(new)
+        if len(pairs) >= RANDOM_PAIRS // 2:
+            break
+    return folds
 
 
 @dataclass(frozen=True)
@@ -251,10 +266,21 @@ def counted_sizes(cost: Cost, tails: Sequence[Vectors]) -> np.ndarray:
 
 
 def tails_against(
-    background: Background, cost: Cost, documents: Sequence[Document], vectors: Sequence[np.ndarray]
+    background: Background,
+    cost: Cost,
+    encoder: Encoder,
+    documents: Sequence[Document],
+    vectors: Sequence[np.ndarray],
+    left_out: Iterable[int] = (),
 ) -> list[np.ndarray]:
-    """The tails (spans, 2) of texts for a cost with evidence."""
+    """The tails (spans, 2) of texts for a cost with evidence; spans that the encoder cannot read have zeros.
+
+    `left_out` are the numbers of texts of the background that do not count.
+    """
     before = cost.before_evidence
     if before is None:
         raise ValueError(f"{cost.name} has no evidence, and so no tails.")
-    return background.tails(before, documents, vectors)
+    tails = background.tails(before, documents, vectors, left_out)
+    for text, rows in zip(documents, tails, strict=True):
+        rows[~readable(encoder, text.pieces)] = 0
+    return tails

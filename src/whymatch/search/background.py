@@ -91,8 +91,13 @@ class KeptBackground:
         return None if kept is None else Chance.from_dict(kept)
 
     def keep_chance(self, background: Background, cost: Cost, chance: Chance) -> None:
-        """Keeps what random pairs of a background have for a cost, unless the folder cannot be written."""
-        facts = self._facts(background.digest) or {"background": background.digest, "documents": None}
+        """Keeps what random pairs of the sample have for a cost, unless the folder cannot be written.
+
+        Nothing is kept of another background, such as a sample that another process has replaced meanwhile.
+        """
+        facts = self._facts(background.digest)
+        if not facts:
+            return
         facts["chance"] = {**facts.get("chance", {}), measure_key(background, cost): chance.to_dict()}
         with suppress(OSError):  # it is computed again next time
             self._write_facts(facts)

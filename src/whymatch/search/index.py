@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from whymatch.cost import Background
-from whymatch.cost.background import MIN_SPANS, MIN_TEXTS, sample
+from whymatch.cost.background import MIN_SPANS, MIN_TEXTS, pieces_of, sample
 from whymatch.cost.evidence import measure_key
 from whymatch.matching.aligner import Aligner, Text
 from whymatch.matching.shipped import shipped_background
@@ -226,16 +226,18 @@ class Index:
                 row = by_digest.get(digest)
                 if row is None or id_ < row.id:
                     by_digest[digest] = SampledRow(id_, size or 0)
-        chosen = sample(sorted(by_digest.values(), key=lambda row: row.id))
-        rows = self.store.rows([row.id for row in chosen], ENTRY_COLUMNS)
+        distinct = sorted(by_digest.values(), key=lambda row: row.id)
+        parts = {distinct[number].id: part for number, part in sample(distinct)}
+        rows = self.store.rows([*parts], ENTRY_COLUMNS)
         entries = sorted(from_arrow(rows, self.store.folder, skip_damaged=True), key=lambda entry: entry.id)
-        if len(entries) < MIN_TEXTS or sum(len(entry.spans) for entry in entries) < MIN_SPANS:
+        documents = pieces_of([entry.document for entry in entries], enumerate(parts[entry.id] for entry in entries))
+        if len(documents) < MIN_TEXTS or sum(map(len, documents)) < MIN_SPANS:
             return None
         return Background(
             f"{len(by_digest):,} documents of the index",
             self.identity.encoder,
-            tuple(entry.document for entry in entries),
-            np.concatenate([entry.vectors for entry in entries]).astype(np.float32),
+            documents,
+            np.concatenate([entry.vectors[parts[entry.id]] for entry in entries]).astype(np.float32),
         )
 
     def _own_key(self) -> str | None:

@@ -65,6 +65,8 @@ class KnownVectors:
     def put(self, text: str, spans: tuple[Span, ...], vectors: np.ndarray) -> None:
         """Keeps the vectors, unless there are too many or they are known."""
         if self.count + len(vectors) <= MAX_KNOWN_VECTORS and self.get(text, spans) is None:
+            vectors = vectors.view()
+            vectors.flags.writeable = False  # callers get these
             self.texts.setdefault(text, []).append((spans, vectors))
             self.entries.append((text, spans, vectors))
             self.count += len(vectors)
@@ -74,7 +76,7 @@ class KnownVectors:
         new = self.entries[self.on_disk :]
         if new:
             _write_entries(new, folder)
-            self.on_disk = len(self.entries)
+            self.on_disk += len(new)
 
     @classmethod
     def read(cls, folder: Path) -> "KnownVectors":
