@@ -29,6 +29,8 @@ from whymatch.cost import Background
 from whymatch.files import write_whole
 from whymatch.matching import shipped
 from whymatch.matching.significance import Calibration
+from whymatch.text.document import Document
+from whymatch.text.spans import Span
 
 _MIN_MATCHES = 25  # of a site that is a corpus of its own
 _MIN_SITE_SPANS = 400
@@ -57,13 +59,16 @@ def main() -> None:
 
 
 def write_vectors(aligner: wm.Aligner) -> Background:
-    """Encodes the texts that ship, writes their vectors, and gives the background that users get."""
+    """Encodes the texts and phrases that ship, writes their vectors, and gives the background that users get."""
     documents = [aligner.split(text) for text in shipped.shipped_texts()]
-    encoded = aligner.encoder.encode([text.text for text in documents], [text.spans for text in documents])
-    vectors = np.concatenate(encoded).astype(np.float32)
-    scales = np.abs(vectors).max(axis=1) / 127
-    rounded = np.rint(vectors / scales[:, None]).astype(np.int8)
-    save_file({"vectors": rounded, "scales": scales.astype(np.float32)}, shipped.FOLDER / "minilm.safetensors")
+    phrases = [Document(phrase, (Span(0, len(phrase)),)) for phrase in shipped.set_phrases()]
+    arrays = dict[str, np.ndarray]()
+    for name, texts in (("vectors", documents), ("phrases", phrases)):
+        encoded = aligner.encoder.encode([text.text for text in texts], [text.spans for text in texts])
+        vectors = np.concatenate(encoded).astype(np.float32)
+        scales = np.abs(vectors).max(axis=1) / 127
+        arrays |= {name: np.rint(vectors / scales[:, None]).astype(np.int8), f"{name}_scales": scales}
+    save_file(arrays, shipped.FOLDER / "minilm.safetensors")
     return shipped.shipped_background(aligner)
 
 

@@ -112,3 +112,15 @@ def test_a_folder_that_another_process_writes_to_is_refused_and_free_again_when_
     with held(tmp_path), pytest.raises(ValueError, match=f"Process {os.getpid()} "), held(tmp_path):
         pass
     check_new(tmp_path)
+
+
+def test_a_link_is_followed_or_replaced(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_text("before")
+    link.symlink_to(target)
+    write_whole(link, "followed")
+    assert target.read_text() == "followed"
+    write_whole(link, "replaced", follow=False)
+    assert target.read_text() == "followed"
+    assert not link.is_symlink()
+    assert link.read_text() == "replaced"

@@ -29,6 +29,7 @@ LAYERS = [
     "search",
     "checking",
     "versions",
+    "translations",
     "study",
     "serve",
     "cli",

@@ -15,16 +15,19 @@ _LOCK_FILES = (".lock", ".writer.json")
 
 
 @contextmanager
-def whole_file(file: str | Path) -> Iterator[Path]:
+def whole_file(file: str | Path, *, follow: bool = True) -> Iterator[Path]:
     """Yields the path of a draft to write; when the block ends, the draft is renamed to `file`.
 
     A crash, a full disk or an exception leaves `file` as it was before. The draft is on disk before the rename, so
     that a power cut cannot leave an empty file. Devices and pipes, which cannot be replaced, are written directly.
+    A symbolic link is followed, or else replaced: in folders that come from others it may lead anywhere.
 
     Raises:
         OSError: naming `file`, whatever went wrong with the draft.
     """
-    target = Path(os.path.realpath(file))
+    target = Path(os.path.realpath(file)) if follow else Path(file)
+    if not follow and target.is_symlink():
+        target.unlink()
     special = target.exists() and not target.is_file() and not target.is_dir()
     draft = target if special else target.with_name(f".{target.name[:200]}.{uuid4().hex[:12]}.draft")
     with _errors_name(file):
@@ -40,9 +43,9 @@ def whole_file(file: str | Path) -> Iterator[Path]:
                 draft.unlink(missing_ok=True)
 
 
-def write_whole(file: str | Path, content: str | bytes) -> None:
-    """Writes text (as UTF-8, line breaks unchanged) or bytes into `file`, whole or not at all."""
-    with whole_file(file) as draft:
+def write_whole(file: str | Path, content: str | bytes, *, follow: bool = True) -> None:
+    """Writes text (as UTF-8, line breaks unchanged) or bytes into `file`, whole or not at all, as `whole_file` does."""
+    with whole_file(file, follow=follow) as draft:
         draft.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
 

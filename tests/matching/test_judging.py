@@ -476,11 +476,94 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch
     assert shipped_background(aligner_of_lines(encoder=Counting())).general
 
 
-def test_texts_so_long_that_a_sample_has_few_of_them_are_no_background() -> None:
+def test_of_texts_that_are_long_pieces_are_the_background() -> None:
     aligner = aligner_of_lines(encoder=Drawn(2))
-    texts = [Document("x" * 900, tuple(Span(i, i + 1) for i in range(900)))]
-    texts = [Document(f"{number:03}" + "x" * 900, texts[0].spans) for number in range(MANY_TEXTS)]
+    texts = [
+        Document(f"{number:03}" + "x" * 900, tuple(Span(i, i + 1) for i in range(900))) for number in range(MANY_TEXTS)
+    ]
     rows = np.random.default_rng(0).standard_normal((900, 2)).astype(np.float32)
     scale = aligner.judge.scale([*zip(texts, texts, strict=True)], [(rows, rows)] * len(texts))
     assert scale is not None
-    assert scale.background.name == NAME
+    assert len(scale.background.documents) == MANY_TEXTS
+    for text, own in zip(scale.background.documents, np.split(scale.background.vectors, MANY_TEXTS), strict=True):
+        np.testing.assert_array_equal(own, rows[text.spans[0].start : text.spans[-1].end])
+
+
+def test_a_vector_that_is_not_finite_is_the_error_of_its_pair_alone() -> None:
+    class Broken(Drawn):
+        def encode(self, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[np.ndarray]:
+            rows = super().encode(texts, spans)
+            return [
+                np.full_like(own, np.nan) if "broken" in text else own for text, own in zip(texts, rows, strict=True)
+            ]
+
+    aligner, pairs = aligner_of_lines(encoder=Broken()), batch(MANY_TEXTS + 20, 2 * MIN_BATCH_SPANS)
+    texts = [(aligner.split(left), aligner.split(right)) for left, right in [*pairs, ("broken 1", "word 2")]]
+    vectors = [
+        (Broken().encode([left.text], [left.spans])[0], Broken().encode([right.text], [right.spans])[0])
+        for left, right in texts
+    ]
+    *good, bad = aligner.solve(texts, vectors)
+    assert isinstance(bad, ValueError)
+    assert not any(isinstance(one, ValueError) for one in good)
+
+
+@pytest.mark.parametrize("texts", [100, 300])
+def test_p_values_of_texts_that_the_background_does_not_have_are_no_smaller_than_they_say(texts: int) -> None:
+    draw = np.random.default_rng(0)
+    words = [f"w{number}" for number in range(60)]
+    made = ["\n".join(f"{draw.choice(words)} {draw.integers(10**6)}" for _ in range(5)) for _ in range(texts + 400)]
+    aligner = aligner_of_lines(Background.of(made[:texts], aligner_of_lines()))
+    others = made[texts:]
+    pairs = [(others[i], others[(i + shift) % 400]) for shift in (1, 5, 9, 50) for i in range(400)]
+    p_values = np.array([why.p_value for why in aligner.align_many(pairs, links_only=True)], float)
+    for level in (0.1, 0.01):
+        assert (p_values <= level).mean() <= 1.6 * level + 0.002
+
+
+def test_spans_that_cannot_be_read_are_none_in_random_pairs_either() -> None:
+    noisy = ["\n".join([text, *("?!" * n for n in range(1, 6))]) for text in CORPUS]
+    plain, mixed = (aligner_of_lines(Background.of(texts, aligner_of_lines())) for texts in (CORPUS, noisy))
+    pair = CORPUS[0], CORPUS[20].replace("word60", "word0")
+    p_values = [aligner.align(*pair).p_value for aligner in (plain, mixed)]
+    assert p_values[0] is not None
+    assert p_values[1] is not None
+    assert p_values[1] <= 3 * p_values[0]
+
+
+def test_set_phrases_are_no_evidence_unless_a_text_has_nothing_else(english: wm.Aligner) -> None:
+    asked = "Hi all, how do I bake bread? Any help would be appreciated. Many thanks in advance!"
+    other = "Hello everybody. Can I still return the lamp? Any help is appreciated. Thank you in advance!"
+    why = english.align(asked, other)
+    assert why.probability is not None
+    assert why.probability < 0.5
+    assert not any("thank" in text.lower() for link in why.links for text in link.texts)
+    same = english.align(asked, other.replace("Can I still return the lamp?", "What is the way to bake bread?"))
+    assert same.probability is not None
+    assert same.probability > 0.5
+    thanks = english.align("Thanks a lot!", "Thank you very much.").probability
+    assert thanks is not None
+    assert thanks > 0.5
+
+
+def test_texts_that_differ_in_white_space_or_composition_alone_are_the_same(english: wm.Aligner) -> None:
+    for left, right in (("!!!", "!!! "), ("a\r\nb", "a\nb\n"), ("Café", "Cafe\u0301"), ("犬が好き。", "犬が好き。\n")):
+        assert english.align(left, right).probability == 1.0
+
+
+def test_a_calibration_of_single_pairs_knows_sizes_and_is_given_or_read(english: wm.Aligner, tmp_path: Path) -> None:
+    pairs = [(text, text + " Indeed.") for text in shipped_texts()[:20]]
+    pairs += [(left, right) for left, right in zip(shipped_texts()[20:40], shipped_texts()[40:60], strict=True)]
+    aligner = wm.Aligner()
+    calibration = aligner.calibrate(pairs, [True] * 20 + [False] * 20)
+    assert calibration.general
+    assert calibration.by_size != 0
+    file = tmp_path / "calibration.json"
+    file.write_text(json.dumps(calibration.to_dict()))
+    for source in (calibration, file, str(file)):
+        assert wm.Aligner(calibration=source).align(*pairs[0]) == aligner.align(*pairs[0])
+    for share in (0, 1, 2, -1, float("nan"), "0.5"):
+        with pytest.raises(ValueError, match="share is"):
+            aligner.calibrate(pairs, [True] * 20 + [False] * 20, share=share)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="40 pairs and 2 labels"):
+        aligner.calibrate(pairs, [True, False])

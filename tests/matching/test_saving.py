@@ -212,7 +212,7 @@ def test_a_save_that_ends_early_leaves_a_whole_model_or_an_error(
         shutil.copytree(tmp_path / "old", folder)
         left = iter(range(place))
 
-        def interrupted(file: Path, left: Iterator[int] = left) -> AbstractContextManager[Path]:
+        def interrupted(file: Path, *, follow: bool = True, left: Iterator[int] = left) -> AbstractContextManager[Path]:
             if next(left, None) is None:
                 raise KeyboardInterrupt
             return whole_file(file)

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import whymatch as wm
 from tests.text.encoders.test_multilingual import encoder
 from tests.versions.test_comparing import ByLetters
+from whymatch.show.exchange import rows
 from whymatch.text.document import joined
 from whymatch.text.encoders.multilingual import MultilingualEncoder
 from whymatch.text.spans import Span
-from whymatch.translations.exchange import rows
 from whymatch.translations.gains import FROM, LENGTH_WEIGHT, SIZE_POWER, Groups, TranslationCosts, nearest
 
 __all__ = ["encoder"]  # a fixture

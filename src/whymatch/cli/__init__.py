@@ -78,9 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(error)
         return 2
     except ModuleNotFoundError as error:
-        if error.name not in _EXTRAS:
-            raise
         advised = "pip install" in str(error)
+        if error.name not in _EXTRAS and not advised:
+            raise
         complain(error if advised else f"This needs {error.name}: pip install 'whymatch[train]'.")
         return 2
     except MemoryError:

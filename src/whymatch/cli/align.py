@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from whymatch.cost import Background
     from whymatch.matching.aligner import Aligner
     from whymatch.matching.relations import RelationReader
-    from whymatch.matching.significance import Calibration
     from whymatch.text.document import Document
     from whymatch.transport.constraints import Constraint
 
@@ -130,7 +129,9 @@ def _read_texts(settings: argparse.Namespace) -> list[str]:
 def _build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
     """The aligner and the constraint that the settings describe; what is quick to check is checked first."""
     constraint = chosen_constraint(settings)
-    calibration = None if settings.calibration is None else _read_calibration(settings.calibration)
+    from whymatch.matching.significance import Calibration
+
+    calibration = None if settings.calibration is None else Calibration.read(settings.calibration)
     aligner = build_aligner(settings, below=settings.below)
     if calibration is not None:
         if aligner.cost.evidence is None:
@@ -217,16 +218,6 @@ def _split(aligner: "Aligner", text: Text) -> "Document | None":
         return aligner.split(text)
     except ValueError:
         return None
-
-
-def _read_calibration(file: Path) -> "Calibration":
-    from whymatch.matching.significance import Calibration
-
-    try:
-        return Calibration.from_dict(json.loads(file.read_text(encoding="utf-8")))
-    except (ValueError, RecursionError) as error:
-        advice = "Make it with whymatch calibrate."
-        raise ValueError(f"{file} is no calibration: {str(error).removesuffix('.')}. {advice}") from None
 
 
 def chosen_constraint(settings: argparse.Namespace) -> "Constraint | None":

@@ -237,7 +237,7 @@ class Background:
             "vectors": self._stored,
         }
         facts = {"name": self.name, "encoder": self.encoder, "general": json.dumps(self.general), "digest": self.digest}
-        with whole_file(file) as draft:
+        with whole_file(file, follow=False) as draft:
             save_file(arrays, draft, facts)
 
     @classmethod

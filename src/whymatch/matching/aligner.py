@@ -27,7 +27,7 @@ from whymatch.matching.solving import (
     solve_batch,
 )
 from whymatch.progress import Update, call_progress
-from whymatch.text.document import LIMIT, Document, document
+from whymatch.text.document import LIMIT, Document, document, same_text
 from whymatch.text.encoders import (
     Pair,
     Vectors,
@@ -73,6 +73,8 @@ class Aligner:
             `Background`, or an index, which has one of its documents.
             Without it, many texts that are aligned together are their own background, and others are judged against
             the one that ships with whymatch.
+        calibration: what makes probabilities of evidence, in place of the one that ships: what `calibrate` gave, or
+            the file that `whymatch calibrate` wrote.
         limit: spans in a text.
         relations: whether each link says what it means (`Link.relation`), and which words contradict each other
             (`Link.conflicts`); for English texts.
@@ -86,6 +88,7 @@ class Aligner:
         *,
         below: float | None = None,
         background: Background | HasBackground | list[str] | tuple[str, ...] | None = None,
+        calibration: Calibration | str | Path | None = None,
         limit: int = LIMIT,
         relations: bool = False,
     ) -> None:
@@ -107,7 +110,9 @@ class Aligner:
         known = 0.0 if self.cost.evidence else THRESHOLDS.get((self.encoder.name, self.cost))
         self.below = known if below is None else below
         self.limit = limit
-        self.judge = Judge(self.cost, self.encoder, self, background)
+        if isinstance(calibration, str | Path):
+            calibration = Calibration.read(calibration)
+        self.judge = Judge(self.cost, self.encoder, self, background, calibration)
         self.relation_reader = shipped_reader() if relations else None
 
     def __repr__(self) -> str:
@@ -254,7 +259,7 @@ class Aligner:
 
         `share` says which share of all pairs matches where the probabilities are to be used, if it is another than
         among these pairs. The calibration holds for the kind of background that they were judged against: their own
-        corpus, or the one that ships.
+        corpus, or the one that ships. Other aligners take it by `Aligner(calibration=…)`.
 
         Raises:
             ValueError: if the cost is no evidence, or there are too few pairs, or they do not tell matches from others.
@@ -422,7 +427,7 @@ class Aligner:
             if isinstance(pair, str) or len(pair) != 2:
                 raise TypeError(f"A pair is (left, right), got {pair!r:.60}.")
             left, right = map(self.split, pair)
-            if left.text != right.text:  # equal texts match, whoever reads them
+            if not same_text(left.text, right.text):  # equal texts match, whoever reads them
                 check_readable(self.encoder, "left", left)
                 check_readable(self.encoder, "right", right)
         except (ValueError, TypeError) as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from whymatch.files import write_whole
 from whymatch.matching.parts import Certificate, Judgement, Link, Step, Unmatched
-from whymatch.text.document import Document
+from whymatch.text.document import Document, same_text
 from whymatch.text.spans import Span, token_ranges
 from whymatch.transport.constraints import Constraint, constraint_from_dict
 
@@ -80,7 +80,7 @@ class Alignment:
         from whymatch.show.words import UNREAD, verdict
 
         reasons = [link for link in self.links if link.bits is None or link.bits > 0]
-        same = self.left.text == self.right.text
+        same = same_text(self.left.text, self.right.text)
         contradicted = sum(link.contradicts for link in reasons)
         if self.judgement is not None and self.judgement.probability is None:
             return UNREAD

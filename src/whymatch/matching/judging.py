@@ -14,7 +14,13 @@ from whymatch.cost.background import MANY_TEXTS, SplitsAndEncodes, pieces_of, sa
 from whymatch.interruption import interruption_point
 from whymatch.matching.comparing import compare
 from whymatch.matching.parts import Judgement
-from whymatch.matching.shipped import cache_chance, shipped_background, shipped_calibration, shipped_chance
+from whymatch.matching.shipped import (
+    cache_chance,
+    phrase_vectors,
+    shipped_background,
+    shipped_calibration,
+    shipped_chance,
+)
 from whymatch.matching.significance import (
     Calibration,
     Chance,
@@ -25,8 +31,9 @@ from whymatch.matching.significance import (
     tails_against,
 )
 from whymatch.matching.solving import significant_bits
-from whymatch.text.document import Document
+from whymatch.text.document import Document, same_text
 from whymatch.text.encoders import Encoder, Pair, Vectors, other_languages, unread_language
+from whymatch.text.spans import words
 from whymatch.transport.batch import pad
 
 MIN_BATCH_SPANS = 800
@@ -61,6 +68,7 @@ class Judge:
         encoder: Encoder,
         aligner: SplitsAndEncodes,
         background: Background | HasBackground | list[str] | tuple[str, ...] | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         self.cost, self.encoder, self.aligner = cost, encoder, aligner
         if background is None:
@@ -77,7 +85,7 @@ class Judge:
             advice = "Make it with the aligner that uses it: Background.of(texts, aligner)."
             raise ValueError(f"{background!r} is of another encoder than {encoder.name}. {advice}")
         self.background = background
-        self.calibration: Calibration | None = None
+        self.calibration = calibration
         """What was fitted to the user's own labelled pairs."""
         self._scales: dict[str, Scale] = {}
         self._checked: Background | None = None
@@ -176,7 +184,12 @@ class Judge:
 
     def tails_of(self, scale: Scale, documents: Sequence[Document], vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The same (spans, 2) for single texts; spans that the encoder cannot read have zeros."""
-        return tails_against(scale.background, self.cost, self.encoder, documents, vectors)
+        return tails_against(scale.background, self.cost, self.encoder, documents, vectors, phrases=self._phrases)
+
+    @cached_property
+    def _phrases(self) -> np.ndarray | None:
+        """The vectors (phrases, dimensions) of phrases that are no evidence; None for words."""
+        return None if self.aligner.splitter is words else phrase_vectors(self.encoder)
 
     def _chance(self, background: Background) -> Chance:
         """The evidence of random pairs of a background's texts, without terms by which a model reads pairs of spans.
@@ -192,7 +205,13 @@ class Judge:
             documents = {number: background.documents[number] for number in fold}
             vectors = {number: all_vectors[number] for number in fold}
             measured = tails_against(
-                background, self.cost, self.encoder, [*documents.values()], [*vectors.values()], fold
+                background,
+                self.cost,
+                self.encoder,
+                [*documents.values()],
+                [*vectors.values()],
+                phrases=self._phrases,
+                left_out=fold,
             )
             tails = dict(zip(fold, measured, strict=True))
             pairs = [(documents[left], documents[right]) for left, right in numbers]
@@ -244,6 +263,8 @@ def calibration_inputs(judged: Sequence[Judgement]) -> tuple[np.ndarray, np.ndar
 
 def check_labels(matches: Sequence[bool], pairs: int) -> None:
     """Raises ValueError unless there is a label for each of so many pairs, and `MIN_LABELLED` or more of each kind."""
+    if len(matches) != pairs:
+        raise ValueError(f"Calibration takes a label for each pair; got {pairs:,} pairs and {len(matches):,} labels.")
     right, wrong = [*matches].count(True), [*matches].count(False)
     if right + wrong != pairs or min(right, wrong) < MIN_LABELLED:
         there = f"{pairs:,} pairs, {right:,} of them labelled as matches and {wrong:,} as others"
@@ -271,7 +292,7 @@ def judgements(
         Judgement(
             own_bits,
             p_value,
-            1.0 if left.text == right.text else None if foreign else probability,
+            1.0 if same_text(left.text, right.text) else None if foreign else probability,
             background.name,
             calibration.fitted_on,
             (*scale.remarks, *_notes((left, right), numbers, background.encoder), *foreign),

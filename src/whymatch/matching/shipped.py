@@ -19,10 +19,10 @@ from whymatch.files import cache_folder, read_json, write_whole
 from whymatch.matching.significance import Calibration, Chance
 from whymatch.show.words import SHIPPED_BACKGROUND
 from whymatch.text.document import Document, document
-from whymatch.text.encoders import check_finite
+from whymatch.text.encoders import Encoder, check_finite, reads_pairs
 from whymatch.text.encoders.caching import encoder_key
 from whymatch.text.encoders.models import MINILM
-from whymatch.text.spans import Splitter, sentences
+from whymatch.text.spans import Span, Splitter, sentences
 
 FOLDER = Path(__file__).parent / "general"
 NAME = SHIPPED_BACKGROUND
@@ -34,6 +34,12 @@ def shipped_texts() -> tuple[str, ...]:
     """The texts, which were written for whymatch: forum posts, news, contracts, reviews, abstracts and many others."""
     blocks = re.split(r"(?m)^%% ", (FOLDER / "texts.txt").read_text(encoding="utf-8"))
     return tuple(block.partition("\n")[2].strip().replace("\n", "\n\n") for block in blocks if block.strip())
+
+
+@cache
+def set_phrases() -> tuple[str, ...]:
+    """Greetings, thanks, pleas, closings and labels that people put into any text, a line each."""
+    return tuple((FOLDER / "phrases.txt").read_text(encoding="utf-8").splitlines())
 
 
 @cache
@@ -105,10 +111,31 @@ def _sampled(splitter: Splitter) -> tuple[Document, ...]:
     return pieces_of(documents, sample(documents))
 
 
+def phrase_vectors(encoder: Encoder) -> np.ndarray | None:
+    """(phrases, dimensions): the vectors of the set phrases; None by an encoder that does not read them alone.
+
+    Those of MiniLM ship.
+    """
+    if encoder.name == MINILM:
+        return _stored("phrases")
+    phrases = set_phrases()
+    if encoder.contextual or reads_pairs(encoder):
+        return None
+    try:
+        return np.concatenate(encoder.encode(phrases, [(Span(0, len(phrase)),) for phrase in phrases]))
+    except ValueError:  # it knows no other texts than those that are compared
+        return None
+
+
+@cache
+def _stored(name: str) -> np.ndarray:
+    """The vectors of this name that ship: whole numbers of 8 bits, and a scale for each row."""
+    stored = load_file(FOLDER / "minilm.safetensors")
+    return stored[name].astype(np.float32) * stored[f"{name}_scales"].astype(np.float32)[:, None]
+
+
 @cache
 def _of_minilm() -> Background:
-    """All texts with the shipped vectors of their sentences: whole numbers of 8 bits, and a scale for each."""
+    """All texts with the shipped vectors of their sentences."""
     documents = tuple(document(text, sentences) for text in shipped_texts())
-    stored = load_file(FOLDER / "minilm.safetensors")
-    vectors = stored["vectors"].astype(np.float32) * stored["scales"].astype(np.float32)[:, None]
-    return Background(NAME, MINILM, documents, vectors, general=True)
+    return Background(NAME, MINILM, documents, _stored("vectors"), general=True)

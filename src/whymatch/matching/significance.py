@@ -1,10 +1,12 @@
 """What the evidence of two texts means: how often chance gives as much, and how likely the texts match."""
 
+import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import inf, isfinite
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ _FOLDS = 4  # into which those texts are divided, so that none of a pair is amon
 _MAX_PARTITIONS = 3  # of few texts, which make few pairs at a time
 _BODY = 0.8  # share of the random pairs below the tail that is fitted
 _USUAL_EXCESS, _PAIRS_OF_USUAL = 2.0, 20  # bits over the threshold, and how many pairs that counts as
+_PHRASE_BITS = 15.0  # between a span and a set phrase, from which on it is one
 _USUAL_HALVING = 4.0  # bits
 _LEAST = 0.5  # bits, of the mean excess and of the halving
 
@@ -156,6 +159,8 @@ class Calibration:
         if len(p_values) != len(matches) or not 0 < matches.sum() < len(matches):
             raise ValueError("Calibration needs pairs that match and pairs that do not, with one label each.")
         weights = np.ones(len(matches)) if weights is None else weights
+        if share is not None and not (isinstance(share, int | float) and 0 < share < 1):
+            raise ValueError(f"share is that of pairs that match among all: above 0 and below 1, got {share!r:.40}.")
         if share is None:
             share = float((weights * matches).sum() / weights.sum())
         balanced = np.where(
@@ -182,6 +187,20 @@ class Calibration:
         return asdict(self)
 
     @classmethod
+    def read(cls, file: str | Path) -> "Calibration":
+        """What `whymatch calibrate` wrote, or whoever wrote `to_dict` as JSON.
+
+        Raises:
+            OSError: if there is no such file.
+            ValueError: if it holds no calibration.
+        """
+        try:
+            return cls.from_dict(json.loads(Path(file).read_text(encoding="utf-8")))
+        except (ValueError, RecursionError) as error:
+            advice = "Make it with whymatch calibrate."
+            raise ValueError(f"{file} is no calibration: {str(error).removesuffix('.')}. {advice}") from None
+
+    @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Calibration":
         """What `to_dict` gave; other keys are left out.
 
@@ -190,7 +209,9 @@ class Calibration:
         """
         try:
             slope, offset, fitted_on = float(values["slope"]), float(values["offset"]), str(values["fitted_on"])
-            by_size, general = float(values.get("by_size", 0.0)), bool(values.get("general", False))
+            by_size, general = float(values.get("by_size", 0.0)), values.get("general", False)
+            if not isinstance(general, bool):
+                raise TypeError(f"general is true or false, got {general!r:.40}")
             fitted_on.encode()  # not text that no page could hold
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             problem = f"{type(error).__name__}: {error}"
@@ -271,16 +292,24 @@ def tails_against(
     encoder: Encoder,
     documents: Sequence[Document],
     vectors: Sequence[np.ndarray],
+    *,
+    phrases: np.ndarray | None = None,
     left_out: Iterable[int] = (),
 ) -> list[np.ndarray]:
     """The tails (spans, 2) of texts for a cost with evidence; spans that the encoder cannot read have zeros.
 
-    `left_out` are the numbers of texts of the background that do not count.
+    Spans that are nearer to one of the `phrases` (phrases, dimensions) than chance explains are worth nothing, unless
+    there are no others in a text. `left_out` are the numbers of texts of the background that do not count.
     """
     before = cost.before_evidence
     if before is None:
         raise ValueError(f"{cost.name} has no evidence, and so no tails.")
     tails = background.tails(before, documents, vectors, left_out)
-    for text, rows in zip(documents, tails, strict=True):
+    for text, own, rows in zip(documents, vectors, tails, strict=True):
+        if phrases is not None and len(text) > 1:
+            costs = before.base.compared(own[None].astype(np.float32), phrases[None])[0].min(axis=1)
+            set_phrases = rows[:, 0] - rows[:, 1] * costs >= _PHRASE_BITS
+            if not set_phrases.all():
+                rows[set_phrases, 0] = np.minimum(rows[set_phrases, 0], 0)
         rows[~readable(encoder, text.pieces)] = 0
     return tails

@@ -110,7 +110,7 @@ class KeptBackground:
         return facts if kept.get("seal") == _seal(facts) and facts.get("background") == digest else {}
 
     def _write_facts(self, facts: dict[str, Any]) -> None:
-        write_whole(self._facts_file, json.dumps({"facts": facts, "seal": _seal(facts)}, indent=1) + "\n")
+        write_whole(self._facts_file, json.dumps({"facts": facts, "seal": _seal(facts)}, indent=1) + "\n", follow=False)
 
     def _version(self) -> object:
         try:

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from whymatch.show.exchange import rows
 from whymatch.show.html import asset, policy, template
 from whymatch.show.words import percent
 from whymatch.text.languages import language_name
-from whymatch.translations.exchange import rows
 
 _WEAK = 0.3  # the likeness below which a person should look at a passage
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import index
+from unicodedata import normalize
 
 from whymatch.text.spans import Span, Splitter, is_blank
 
@@ -63,6 +64,19 @@ class Document:
         """The spans of these numbers alone, as a text of their own."""
         pieces = self.pieces
         return joined([pieces[number] for number in numbers], separator)
+
+
+def same_text(left: str, right: str) -> bool:
+    """Whether two texts are equal but for white space, line breaks and how their characters are composed.
+
+    >>> same_text("Caf\u00e9 closed.\r\n", " Cafe\u0301 closed."), same_text("now here", "nowhere")
+    (True, False)
+    """
+    return left == right or _plain(left) == _plain(right)
+
+
+def _plain(text: str) -> str:
+    return " ".join(normalize("NFC", text).split())
 
 
 def joined(pieces: Sequence[str], separator: str = "\n") -> Document:

@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 _SAMPLE = 20_000  # characters of a long text that are looked at
+_ADDRESS = re.compile(r"(?:\w+://|www\.)\S+|\S+@\S+\.\w+", re.ASCII)  # words of no language
 _LATIN = re.compile(r"[a-z\u00aa\u00ba\u00df-\u024f\u1e00-\u1eff]+")  # in lower case
 _SCRIPTS = {
     "Han": "\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f",
@@ -81,7 +82,7 @@ def language(text: str) -> str | None:
     >>> [language(text) for text in ("The cat sat down.", "Er kommt am 3. Mai und bleibt.", "猫坐在垫子上。", "12")]
     ['en', 'de', 'zh', None]
     """
-    return _language(text[:_SAMPLE])
+    return _language(_ADDRESS.sub(" ", text[:_SAMPLE]))
 
 
 @lru_cache(maxsize=1024)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from whymatch.files import write_whole
+from whymatch.show.exchange import as_tmx, as_tsv
 from whymatch.text.document import Document
 from whymatch.text.languages import language
-from whymatch.translations.exchange import as_tmx, as_tsv
 
 FORMAT = 1
 

@@ -183,6 +183,9 @@ class Architecture:
             ValueError: naming a weight that is missing or has another shape.
         """
         names, prefix = {}, _FAMILIES[self.family].prefix
+        if self.layers > len(stored):
+            problem = f"{self.layers:,} layers, and {len(stored):,} weights"
+            raise ValueError(f"its weights are not those of its config.json: {problem}.")
         for name, shape in self.shapes().items():
             old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
             candidates = (name, f"{prefix}.{name}", old, f"{prefix}.{old}")

@@ -35,6 +35,7 @@ PROBES = (
     "Water boils at 100 °C, but not on a mountain.\nWhy?",
     "the of and to in is that for it as was with be by on not he his but at are this have from or had an they which",
     "A small red car stopped behind the green house; two dogs ran after a boy.\nEl perro duerme. 犬 собака",
+    " ".join(f"Part {number} says more of it, which a model that reads less does not see." for number in range(40)),
 )
 """Texts by whose vectors an encoder is told from others of its name."""
 _LOGGER = logging.getLogger("whymatch")

@@ -87,9 +87,24 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         else:
             register_jitable(nogil=True, forceinline=True)(part)
     try:
-        return cast(Callable[..., Any], njit(nogil=True, cache=True)(function))
+        return _with_a_cache_that_may_be_damaged(njit(nogil=True, cache=True)(function))
     except RuntimeError:  # nowhere to write a cache: a read-only installation without a home
         return cast(Callable[..., Any], njit(nogil=True)(function))
+
+
+def _with_a_cache_that_may_be_damaged(dispatcher: Any) -> Callable[..., Any]:
+    """A compiled function that is compiled again where what numba has kept of it cannot be read."""
+    load = dispatcher._cache.load_overload
+
+    def load_if_possible(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:  # whatever the bytes of a damaged file make of it
+            dispatcher._cache.flush()
+            return None
+
+    dispatcher._cache.load_overload = load_if_possible
+    return cast(Callable[..., Any], dispatcher)
 
 
 def _compile_smaller() -> None:
