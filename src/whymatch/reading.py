@@ -296,6 +296,9 @@ def _check_columns(file: Path, names: Sequence[str], required: Sequence[str], ad
     missing = [name for name in required if name not in names]
     if missing:
         raise ValueError(f"{file} has no column {missing[0]!r}, only {', '.join(names)}. {advice}")
+    repeated = [name for name in required if names.count(name) > 1]
+    if repeated:
+        raise ValueError(f"{file} has {names.count(repeated[0])} columns {repeated[0]!r}. Rename all but one of them.")
 
 
 def _position(data: BinaryIO) -> int:

@@ -11,7 +11,7 @@ from whymatch.cli.console import complain, multiply_in_one_thread, read_text
 from whymatch.cli.index import open_index
 from whymatch.files import write_whole
 from whymatch.progress import progress_bar
-from whymatch.show.words import number, plain
+from whymatch.show.words import number, plain, value_text
 from whymatch.transport.constraints import EXAMPLES
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from whymatch.search.results import Explanation, Hit, SearchResults
 
 _MAX_SHOWN_CHARACTERS = 60  # of a span in a table
+_MAX_VALUE_CHARACTERS = 24  # of a value that is kept of a document
 _MAX_TEXT_CHARACTERS = 160  # of a document in a group of duplicates
 
 
@@ -36,6 +37,10 @@ def add_to(verbs: Any) -> None:
         "--below", type=float, metavar="X", help="with up-to and each: link only pairs that cost less than X, in bits"
     )
     parser.add_argument("--candidates", type=int, default=75, help="in each of three ways (default: 75)")
+    where = (
+        "only documents for which this holds, such as: year > 2019 AND topic = 'unix'; columns that index --keep kept"
+    )
+    parser.add_argument("--where", metavar="FILTER", help=where)
     parser.add_argument("--model", type=Path, metavar="RUN", help="the trained ranker that the index was written with")
     parser.add_argument(
         "--explain", nargs=2, metavar=("A", "B"), help="and why A ranks above B: places, from 1, or ids"
@@ -70,13 +75,14 @@ def run_search(settings: argparse.Namespace) -> int:
     if settings.queries is None:
         multiply_in_one_thread()
     constraint = chosen_constraint(settings)
-    index = open_index(settings)
+    index = open_index(settings, settings.where)
     bad, trec_lines = 0, []
     for place, query_id, text in _queries(settings):
         try:
             if isinstance(text, ValueError):
                 raise text
-            results = index.search(text, settings.top_k, constraint, candidates=settings.candidates)
+            options = {"candidates": settings.candidates, "where": settings.where}
+            results = index.search(text, settings.top_k, constraint, **options)
         except ValueError as error:
             if settings.queries is None:
                 raise
@@ -131,13 +137,15 @@ def _table(results: "SearchResults") -> str:
     from whymatch.show.terminal import table
 
     if not results.hits:
-        return "Nothing was found: the index is empty."
+        return "Nothing was found: there are no documents, or the filter holds for none."
     worth = [_worth(hit) for hit in results]
     rows = []
     for rank, (hit, values) in enumerate(zip(results, worth, strict=True), start=1):
         texts = [_shortened(text) for text in hit.links[0].texts] if hit.links else ["(no link)", ""]
-        rows.append([str(rank), _shortened(hit.id), *values.values(), str(len(hit.links)), *texts])
-    return table(["#", "document", *worth[0], "links", "strongest link: query", "document's span"], rows)
+        kept = [_shortened(value_text(value), _MAX_VALUE_CHARACTERS) for value in hit.metadata.values()]
+        rows.append([str(rank), _shortened(hit.id), *kept, *values.values(), str(len(hit.links)), *texts])
+    names = [_shortened(name, _MAX_VALUE_CHARACTERS) for name in results[0].metadata]
+    return table(["#", "document", *names, *worth[0], "links", "strongest link: query", "document's span"], rows)
 
 
 def _worth(hit: "Hit") -> dict[str, str]:

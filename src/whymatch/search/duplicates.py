@@ -13,7 +13,7 @@ from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.significance import Scale
 from whymatch.matching.solving import Solved
-from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, pooled
+from whymatch.search.entries import Entry, from_arrow, pooled
 from whymatch.search.index import Index
 from whymatch.text.encoders import all_or_raise
 
@@ -101,8 +101,8 @@ def _pairs(
     assert scale is not None
     seen: set[tuple[str, str]] = set()
     done = 0
-    for batch in index.store.batches(ENTRY_COLUMNS, _DOCUMENTS_PER_BATCH):
-        entries = from_arrow(pa.Table.from_batches([batch]), index.store.folder)
+    for batch in index.store.batches(index.store.entry_columns, _DOCUMENTS_PER_BATCH):
+        entries = from_arrow(pa.Table.from_batches([batch]), index.store.folder, index.columns)
         near = [pair for pair in dict.fromkeys(_near_pairs(index, entries, neighbours)) if pair not in seen]
         seen.update(near)
         by_id = {entry.id: entry for entry in index.entries(dict.fromkeys(id_ for pair in near for id_ in pair))}

@@ -140,6 +140,11 @@ class Identity:
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode()
 
+    @property
+    def known_spans(self) -> str | None:
+        """The name by which `Aligner` knows how texts are cut; None for a function of the user's own."""
+        return self.spans if self.spans in SPLITTERS else None
+
     def __str__(self) -> str:
         return f"{self.encoder} over spans of the kind {self.spans!r}"
 

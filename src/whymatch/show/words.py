@@ -68,6 +68,26 @@ def short(value: float) -> str:
     return f"{value:.2g}" if value >= 0.001 else f"{value:.0e}"
 
 
+def value_text(value: str | float | None) -> str:
+    """A value that is kept of a document as text: nothing for none, and numbers as people write them.
+
+    >>> [value_text(value) for value in (None, "unix", 2019, 3.0, 0.1, True)]
+    ['', 'unix', '2019', '3', '0.1', 'true']
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def kept_text(metadata: Mapping[str, Any]) -> str:
+    """What is kept of a document in a line, without what is missing.
+
+    >>> kept_text({"year": 2019, "topic": "unix", "score": None})
+    'year 2019, topic unix'
+    """
+    return ", ".join(f"{name} {value_text(value)}" for name, value in metadata.items() if value is not None)
+
+
 def in_words(picture: Mapping[str, Any]) -> str:
     """The constraint, as people say it; a threshold of evidence is in bits."""
     words, below = picture["constraint_in_words"], picture["constraint"].get("below")
