@@ -1,4 +1,4 @@
-"""`whymatch index`, `search` and `duplicates` as a user runs them."""
+"""`whymatch index` and `search` as a user runs them."""
 
 import json
 import re
@@ -183,19 +183,6 @@ def test_a_trained_ranker_searches_the_index_that_it_wrote(run: Callable[..., Ra
     refused(run("search", index, "It rained all day."))
 
 
-def test_duplicates_are_listed_in_groups_with_their_texts(run: Callable[..., Ran], out: Path) -> None:
-    ran = run("duplicates", out, "--e-value", 1e-6)
-    assert (ran.status, ran.err) == (0, "")
-    head, *texts, because = ran.out.splitlines()
-    assert re.fullmatch(r"2 documents: probability 100%, e-value \S+, \d+\.\d bits", head)
-    assert texts == [f"  {id_}: {CORPUS['rain']}" for id_ in ("rain", "rain-again")]
-    assert because.startswith("  because: ")
-    group = strict(run("duplicates", out, "--probability", "1", "--json").out)
-    assert group["documents"] == dict.fromkeys(("rain", "rain-again"), CORPUS["rain"])
-    assert group["weakest"] == {"left": "rain", "right": "rain-again"}
-    assert [len(pair["alignment"]["links"]) for pair in group["pairs"]] == [2]
-
-
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
@@ -204,7 +191,6 @@ def test_duplicates_are_listed_in_groups_with_their_texts(run: Callable[..., Ran
         (["search", "nowhere", "text", "--constraint", "some:2"], "Constraints are"),
         (["index", "nowhere.jsonl", "out"], "There is no nowhere.jsonl"),
         (["index", "out"], "Give a CORPUS"),
-        (["duplicates", "nowhere"], "There is no index"),
     ],
 )
 def test_bad_input_is_refused_in_a_line(run: Callable[..., Ran], arguments: list[str], reason: str) -> None:

@@ -33,7 +33,7 @@ def add_to(verbs: Any) -> None:
     parser.set_defaults(run=run, after_interrupt=_advice_after_interrupt)
 
 
-def add_corpus_options(parser: argparse.ArgumentParser) -> None:
+def add_corpus_options(parser: "argparse._ActionsContainer") -> None:
     """Adds the options that say how a corpus is read, and what is kept of it."""
     parser.add_argument("--id", default="id", metavar="NAME", help="the field with the id (default: id)")
     parser.add_argument("--text", default="text", metavar="NAME", help="the field with the text (default: text)")
@@ -71,11 +71,13 @@ def run(settings: argparse.Namespace) -> int:
     return 2 if report.bad else 0
 
 
-def index_for(settings: argparse.Namespace, path: Path, folder: Path) -> "tuple[Index, CorpusFiles]":
+def index_for(
+    settings: argparse.Namespace, path: Path, folder: Path, *, numbered: bool = False
+) -> "tuple[Index, CorpusFiles]":
     """The index in a folder, new or there already, and the corpus that it is to hold, as `add_corpus_options` say.
 
     What an index keeps that is there already is kept of every corpus. Files and columns are checked before a model is
-    loaded.
+    loaded. `numbered` says whether documents without an id are called by their line.
     """
     if settings.max_mb <= 0:
         raise ValueError(f"--max-mb takes a size above 0, got {settings.max_mb:g}.")
@@ -97,7 +99,7 @@ def index_for(settings: argparse.Namespace, path: Path, folder: Path) -> "tuple[
         kept = str(there.columns) or "no columns"
         raise ValueError(f"The index in {folder} keeps {kept}: leave --keep out, or index into another folder.")
     reading = settings.id, settings.text, settings.encoding, settings.max_mb, settings.title
-    corpus = CorpusFiles(path, *reading, names)
+    corpus = CorpusFiles(path, *reading, names, numbered)
     corpus.check()
     keep = None if there is not None else {one.name: one.kind for one in kept_columns(corpus)}
     spans = settings.spans or (None if there is None else there.identity.known_spans)

@@ -26,7 +26,7 @@ from whymatch.text.spans import is_blank
 _TEXT_ENDINGS = (".txt", ".text", ".md")
 _ENDINGS = (*JSON_ENDINGS, *TABLE_ENDINGS, *_TEXT_ENDINGS)
 _ROWS_CHECKED = 100
-_UNTYPED_ENDINGS = (".csv", ".tsv")
+UNTYPED_ENDINGS = (".csv", ".tsv")
 _FIELDS_ADVICE = "Name the fields: --id NAME, --text NAME."
 _TITLE = "title"
 """The field whose text is put before that of a document, where no other one is named."""
@@ -67,6 +67,7 @@ class CorpusFiles:
         title: the field whose text is put before that of the document, as a paragraph of its own; "title", where there
             is one, if none is named.
         keep: fields whose values come with each document.
+        numbered: whether a row without an id is called by its line, such as "line 7".
     """
 
     path: Path
@@ -76,6 +77,7 @@ class CorpusFiles:
     max_mb: float = 5.0
     title: str | None = None
     keep: tuple[str, ...] = ()
+    numbered: bool = False
 
     def files(self) -> list[Path]:
         """The files in the order in which they are read: of a folder, all whose ending is known; at least one."""
@@ -149,7 +151,8 @@ class CorpusFiles:
                 if isinstance(fields, ValueError):
                     raise fields
                 kept = self._kept(file, fields)
-                yield CorpusRow(place, bytes_before + bytes_read, *self._document(fields), metadata=kept)
+                name = self._name(file, f"{unit} {number}") if self.numbered else None
+                yield CorpusRow(place, bytes_before + bytes_read, *self._document(fields, name), metadata=kept)
             except ValueError as error:
                 yield CorpusRow(place, bytes_before + bytes_read, "", "", error)
 
@@ -159,14 +162,14 @@ class CorpusFiles:
         if not self.is_text(file):
             yield from read_rows(
                 file,
-                required=(*dict.fromkeys((self.id, self.text, *self._named)),),
-                optional=(_TITLE,) if self.title is None else (),
+                required=(*dict.fromkeys((*((self.id,) * (not self.numbered)), self.text, *self._named)),),
+                optional=(*((self.id,) * self.numbered), *((_TITLE,) * (self.title is None))),
                 encoding=self.encoding,
                 max_bytes=max_bytes,
                 advice=_FIELDS_ADVICE,
             )
             return
-        name = file.relative_to(self.path).as_posix() if self.path.is_dir() else file.name
+        name = self._name(file) or file.name
         try:
             with opened(file) as data:
                 content = data.read(max_bytes + 1)
@@ -175,6 +178,11 @@ class CorpusFiles:
         except (OSError, ValueError) as error:
             yield FileRow(None, ValueError(str(error)), 0)
 
+    def _name(self, file: Path, row: str = "") -> str:
+        """A row by the path of its file in the folder; one of a single file has no path."""
+        path = file.relative_to(self.path).as_posix() if self.path.is_dir() else ""
+        return ", ".join(filter(None, (path, row)))
+
     def _check_size(self, size: int) -> None:
         if size > self.max_mb * MEGABYTE:
             raise ValueError(f"the text is larger than {self.max_mb:g} MB. Raise the limit (--max-mb), or cut it.")
@@ -182,16 +190,22 @@ class CorpusFiles:
     def _kept(self, file: Path, fields: JsonObject) -> Mapping[str, Any]:
         """The values of the fields that are kept, where there are such fields."""
         values = {name: fields[name] for name in self.keep if name in fields}
-        if ending(file) not in _UNTYPED_ENDINGS:
+        if ending(file) not in UNTYPED_ENDINGS:
             return values
         return {name: Cell(value) for name, value in values.items()}
 
-    def _document(self, fields: JsonObject) -> tuple[str, str]:
-        """The id and the text of a document; raises ValueError if the fields make none."""
+    def _document(self, fields: JsonObject, row_name: str | None = None) -> tuple[str, str]:
+        """The id, or else the name of the row, and the text of a document.
+
+        Raises:
+            ValueError: if the fields make none.
+        """
         title_name = self.title or _TITLE
         id_, text, title = fields.get(self.id), fields.get(self.text), fields.get(title_name) or ""
         if isinstance(id_, int) and not isinstance(id_, bool):
             id_ = str(id_)
+        if row_name is not None and id_ in (None, ""):
+            id_ = row_name
         if id_ is None or id_ == "":
             raise ValueError(_missing(self.id, fields))
         if not isinstance(id_, str):
