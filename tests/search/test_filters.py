@@ -1,6 +1,7 @@
 """Filters select what they say, and a bad one is an error in words that names the columns."""
 
 import operator
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.search.encoding import aligner, post, posts
 from whymatch.search.columns import Columns
-from whymatch.search.filters import MAX_CHARACTERS, condition
+from whymatch.search.filters import MAX_CHARACTERS, MAX_OPERATIONS, condition
 from whymatch.search.index import Index
 
 KEEP = {"year": int, "topic": str, "Price (€)": float, "solved": bool, "in": str, "user.name": str}
@@ -240,3 +241,13 @@ def test_any_text_is_a_filter_or_an_error_in_words(index: Index, where: str) -> 
 def test_a_filter_is_a_text() -> None:
     with pytest.raises(TypeError, match="A filter is a text"):
         condition(3, Columns())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("more", ["+1", "-1", " OR year=1", " AND NOT solved"])
+def test_a_filter_of_many_operations_is_read_or_refused_and_never_ends_the_process(index: Index, more: str) -> None:
+    each = len(re.findall(r"[-+=]|OR|AND|NOT", more))
+    most = (MAX_OPERATIONS - 1) // each
+    index.search("The cat runs", where="year=1" + more * most)
+    with pytest.raises(ValueError, match=r"signs and words of SQL, and 250 can be read; IN \(…\) holds many"):
+        index.search("The cat runs", where="year=1" + more * (most + 1))
+    index.search("The cat runs", where=f"year IN ({', '.join(map(str, range(600)))})")

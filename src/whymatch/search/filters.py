@@ -8,6 +8,8 @@ import re
 from whymatch.search.columns import OWN_NAMES, Column, Columns
 
 MAX_CHARACTERS = 4000
+MAX_OPERATIONS = 250
+"""Signs and words of SQL in a filter: LanceDB recurses over them, and at 1,000 the process ends."""
 _LOGIC = ("and", "or", "not", "in", "is", "null", "between", "like", "ilike", "true", "false")
 _CASTS = ("cast", "as", "int", "bigint", "float", "double", "varchar", "string", "boolean")
 _KEYWORDS = frozenset((*_LOGIC, *_CASTS))
@@ -43,7 +45,7 @@ def condition(where: str, columns: Columns) -> str:
         raise TypeError(f"A filter is a text such as 'year > 2019', got {type(where).__name__}.")
     if not where.strip() or len(where) > MAX_CHARACTERS:
         raise _refused(where, f"a filter has {MAX_CHARACTERS:,} characters or fewer, and is not empty", columns)
-    parts, place = list[str](), 0
+    parts, place, operations = list[str](), 0, 0
     while place < len(where):
         match = _TOKEN.match(where, place)
         if match is None:
@@ -51,8 +53,19 @@ def condition(where: str, columns: Columns) -> str:
             raise _refused(where, f"{where[place]!r}, character {place + 1}, {known}", columns)
         if match.lastgroup is not None:
             calls = where[match.end() :].lstrip().startswith("(")
-            parts.append(_translated(match.lastgroup, match[0], calls, where, columns))
+            part = _translated(match.lastgroup, match[0], calls, where, columns)
+            operations += match.lastgroup in ("word", "sign") and part not in {
+                *columns.fields.values(),
+                *OWN_NAMES,
+                *"(),",
+            }
+            parts.append(part)
         place = match.end()
+    if operations > MAX_OPERATIONS:
+        reason = (
+            f"it has {operations} signs and words of SQL, and {MAX_OPERATIONS} can be read; IN (…) holds many values"
+        )
+        raise _refused(where, reason, columns)
     return " ".join(parts)  # signs stay apart: two of them could begin a comment
 
 
