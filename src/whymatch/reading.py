@@ -329,10 +329,21 @@ def _check_columns(
 ) -> None:
     missing = [name for name in required if name not in names]
     if missing:
-        raise ValueError(f"{file} has no column {missing[0]!r}, only {', '.join(names)}. {advice}")
+        raise ValueError(f"{file} has no column {missing[0]!r}, only {listed(names)}. {advice}")
     repeated = [name for name in (*required, *optional) if names.count(name) > 1]
     if repeated:
         raise ValueError(f"{file} has {names.count(repeated[0])} columns {repeated[0]!r}. Rename all but one of them.")
+
+
+def listed(names: Iterable[object], most: int = 10) -> str:
+    """Names for a message, which may be many and long.
+
+    >>> listed(["id", "text", "x" * 50], 2), listed([])
+    ("'id', 'text' and 1 more", 'none')
+    """
+    shown = [f"{name!r:.40}" for name in names]
+    more = f" and {len(shown) - most:,} more" if len(shown) > most else ""
+    return (", ".join(shown[:most]) or "none") + more
 
 
 def _position(data: BinaryIO) -> int:

@@ -141,7 +141,10 @@ def test_a_corpus_without_two_documents_has_no_duplicates(
     ("arguments", "reason"),
     [
         (["nowhere"], "There is no nowhere"),
-        (["posts.csv"], "posts.csv has no column 'text', only Post Id, subject, body, year, year. Name the fields"),
+        (
+            ["posts.csv"],
+            "posts.csv has no column 'text', only 'Post Id', 'subject', 'body', 'year', 'year'. Name the fields",
+        ),
         (["posts.csv", "--text", "body", "--keep", "year"], "2 columns 'year'"),
         (["posts.csv", *READING, "--csv", "posts.csv"], "would write over posts.csv"),
         (["posts.csv", *READING, "--csv", "./folder/../posts.csv"], "would write over"),

@@ -114,7 +114,13 @@ FRAME = {"left": LEFT, "right": RIGHT}
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: as_pandas(FRAME).rename(columns={"left": "body"}), ValueError, "0 columns 'left'.*has: body, right"),
+        (lambda: as_pandas(FRAME).rename(columns={"left": "body"}), ValueError, "0 columns 'left'.*: 'body', 'right'."),
+        (lambda: pa.table({f"column {n}": [1] for n in range(10_000)}), ValueError, "'column 9' and 9,990 more.$"),
+        (
+            lambda: pd.DataFrame([["a", "b"]], columns=pd.MultiIndex.from_product([["x"], ["left", "right"]])),
+            ValueError,
+            "several levels",
+        ),
         (lambda: pd.DataFrame([["a", "b", "c"]], columns=["left", "left", "right"]), ValueError, "2 columns 'left'"),
         (lambda: pa.table({**FRAME, "links": LEFT}), ValueError, "a column 'links', .*Rename it"),
         (lambda: as_polars(FRAME).lazy(), TypeError, r"LazyFrame. Call .collect\(\)"),

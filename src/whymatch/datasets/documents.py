@@ -17,6 +17,7 @@ from whymatch.reading import (
     JsonObject,
     decoded,
     ending,
+    listed,
     opened,
     read_rows,
 )
@@ -26,6 +27,7 @@ from whymatch.text.spans import is_blank
 _TEXT_ENDINGS = (".txt", ".text", ".md")
 _ENDINGS = (*JSON_ENDINGS, *TABLE_ENDINGS, *_TEXT_ENDINGS)
 _ROWS_CHECKED = 100
+_MAX_NAMES = 100  # of fields that are remembered for a message
 UNTYPED_ENDINGS = (".csv", ".tsv")
 _FIELDS_ADVICE = "Name the fields: --id NAME, --text NAME."
 _TITLE = "title"
@@ -117,13 +119,12 @@ class CorpusFiles:
         missing, there = {*self._named}, dict[str, None]()
         for fields in (row.values for file in self.files() if missing for row in self._read(file)):
             if not isinstance(fields, ValueError):
-                there |= dict.fromkeys([*fields][:10]) if len(there) < 10 else {}
+                there |= dict.fromkeys(fields) if len(there) < _MAX_NAMES else {}
                 missing -= fields.keys()
             if not missing:
                 return
         for name in sorted(missing):
-            names = ", ".join(f"{name!r:.40}" for name in there)
-            raise ValueError(f'No row of {self.path} has a field "{name}". There are {names}.')
+            raise ValueError(f'No row of {self.path} has a field "{name}". There are: {listed(there)}.')
 
     def __iter__(self) -> Iterator[CorpusRow]:
         """Every document once, and every bad row; of several with one id, the first is the document."""
@@ -237,5 +238,4 @@ def files_in(path: Path, endings: Sequence[str], contents: str, formats: str) ->
 
 
 def _missing(field: str, fields: JsonObject) -> str:
-    names = ", ".join(f"{name!r:.40}" for name in [*fields][:10])
-    return f'there is no "{field}", only {names or "an empty row"}. {_FIELDS_ADVICE}'
+    return f'there is no "{field}", only {listed(fields)}. {_FIELDS_ADVICE}'

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.parts import Link
+from whymatch.reading import listed
 
 Frame = TypeVar("Frame")
 """A data frame of pandas or polars, or a table of pyarrow."""
@@ -73,8 +74,8 @@ def with_alignments(
     names = library.names(frame)
     for name in (left, right):
         if names.count(name) != 1:
-            there = ", ".join(map(str, names)) or "none"
-            raise ValueError(f"The frame has {names.count(name)} columns {name!r}, and one is needed. It has: {there}.")
+            count = names.count(name)
+            raise ValueError(f"The frame has {count} columns {name!r:.60}, and one is needed. It has: {listed(names)}.")
     taken = [name for name in (*_COLUMNS, _ERROR) if name in names]
     if taken:
         raise ValueError(f"The frame has a column {taken[0]!r}, which alignments are to be in. Rename it or drop it.")
@@ -132,6 +133,8 @@ class _Library(Protocol):
 
 class _Pandas:
     def names(self, frame: Any) -> list[Any]:
+        if frame.columns.nlevels > 1:
+            raise ValueError("The names of the frame's columns have several levels: give a frame whose names have one.")
         return [*frame.columns]
 
     def column(self, frame: Any, name: Any) -> list[Any]:
