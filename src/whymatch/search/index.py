@@ -9,16 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from whymatch.cost import Background
-from whymatch.cost.background import MIN_SPANS, MIN_TEXTS, pieces_of, sample
 from whymatch.cost.evidence import measure_key
 from whymatch.matching.aligner import Aligner, Text
 from whymatch.matching.shipped import shipped_background
 from whymatch.matching.significance import Scale
 from whymatch.matching.solving import SIGNIFICANT, Solved
-from whymatch.progress import call_progress
-from whymatch.search.background import KeptBackground, SampledRow
+from whymatch.search.background import KeptBackground, sampled
 from whymatch.search.columns import Columns
-from whymatch.search.encoding import AlignerOrRanker, Identity, aligner_and_constraint, make_entries, split_text
+from whymatch.search.encoding import AlignerOrRanker, Identity, aligner_and_constraint, given_entries, split_text
 from whymatch.search.entries import TAIL_COLUMNS, Entry, metadata_digest, table_schema, to_arrow
 from whymatch.search.results import Hit, SearchResults
 from whymatch.search.store import Candidate, Selected, Store
@@ -192,7 +190,7 @@ class Index:
         Raises:
             ValueError: if a document cannot be kept. Then none of them is.
         """
-        return self.write(self._encode(documents, metadata or {}, progress), replace=False)
+        return self.write(given_entries(self.aligner, self.columns, documents, metadata or {}, progress), replace=False)
 
     def replace(
         self,
@@ -205,7 +203,7 @@ class Index:
 
         What is kept of a document that `metadata` does not name stays as it is. Otherwise as `add`.
         """
-        entries = self._encode(documents, given := metadata or {}, progress)
+        entries = given_entries(self.aligner, self.columns, documents, given := metadata or {}, progress)
         unnamed = [entry.id for entry in entries if self.columns and entry.id not in given]
         there = {entry.id: entry.metadata for entry in self.store.entries(unnamed, skip_damaged=True)}
         return self.write([one.with_metadata(there.get(one.id, one.metadata)) for one in entries], replace=True)
@@ -215,30 +213,6 @@ class Index:
         if isinstance(ids, str):
             raise TypeError("delete takes a list of ids; this one is a single string.")
         return self._changed(self.store.delete(ids))
-
-    def _encode(
-        self, documents: Mapping[str, Text], metadata: Mapping[str, Mapping[str, Any]], progress: bool | None
-    ) -> list[Entry]:
-        for name, given in (("Documents", documents), ("Metadata", metadata)):
-            if not isinstance(given, Mapping):
-                raise TypeError(f"{name} are a dictionary by id, got {type(given).__name__}.")
-        unknown = next((id_ for id_ in metadata if id_ not in documents), None)
-        if unknown is not None:
-            raise ValueError(f"There are metadata of {unknown!r:.60}, which is not among the documents.")
-        kept = {}
-        for id_ in documents:
-            try:
-                kept[id_] = self.columns.metadata(metadata.get(id_, {}))
-            except ValueError as error:
-                raise ValueError(f"Document {id_!r}: {error}") from None
-        entries = []
-        with call_progress("encoding", len(documents), progress) as update:
-            outcomes = make_entries(self.aligner, documents, lambda done, texts: update(done, total=texts))
-        for id_, outcome in outcomes.items():
-            if isinstance(outcome, ValueError):
-                raise ValueError(f"Document {id_!r}: {outcome}")
-            entries.append(outcome.with_metadata(kept[id_]))
-        return entries
 
     def write(self, entries: Sequence[Entry], *, replace: bool) -> int:
         """Writes entries in one transaction, and returns how many; with `replace` also those whose ids are there."""
@@ -271,7 +245,7 @@ class Index:
         """Samples a background where there is none, or one of an index half or twice as large; measures all tails."""
         documents = len(self)
         if not self._kept.fits(documents):
-            background = self._sampled()
+            background = sampled(self.store, self.identity.encoder)
             if background is None:
                 self._kept.remove()
             else:
@@ -286,29 +260,6 @@ class Index:
             entries = self.store.entries(chosen, skip_damaged=True)  # those are reported where they are read
             if entries:
                 self.store.update_tails(self.to_rows(entries).select(TAIL_COLUMNS))
-
-    def _sampled(self) -> Background | None:
-        """A sample of its documents, texts that are equal once; None if they or their spans are too few."""
-        by_digest: dict[bytes, SampledRow] = {}
-        for batch in self.store.batches(["id", "digest", "spans"]):
-            ids, digests = (batch.column(name).to_pylist() for name in ("id", "digest"))
-            sizes = batch.column("spans").value_lengths().to_pylist()
-            for id_, digest, size in zip(ids, digests, sizes, strict=True):
-                row = by_digest.get(digest)
-                if row is None or id_ < row.id:
-                    by_digest[digest] = SampledRow(id_, size or 0)
-        distinct = sorted(by_digest.values(), key=lambda row: row.id)
-        parts = {distinct[number].id: part for number, part in sample(distinct)}
-        entries = sorted(self.store.entries([*parts], skip_damaged=True), key=lambda entry: entry.id)
-        documents = pieces_of([entry.document for entry in entries], enumerate(parts[entry.id] for entry in entries))
-        if len(documents) < MIN_TEXTS or sum(map(len, documents)) < MIN_SPANS:
-            return None
-        return Background(
-            f"{len(by_digest):,} documents of the index",
-            self.identity.encoder,
-            documents,
-            np.concatenate([entry.vectors[parts[entry.id]] for entry in entries]).astype(np.float32),
-        )
 
     def _own_key(self) -> str | None:
         """What tails that are kept were measured against; None where they are not kept."""
