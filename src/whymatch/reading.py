@@ -259,6 +259,8 @@ def table_cells(
     """
     csv.field_size_limit(max_bytes)
     decoded(b"", str(file), encoding)  # raises for an encoding that does not exist
+    if "\n".encode(encoding) != b"\n":
+        raise ValueError(f"{file} cannot be read as {encoding}, whose line breaks are not a byte. Convert it to UTF-8.")
     with opened(file) as data:
         lines = (
             _marked_text(line if number else line.removeprefix(codecs.BOM_UTF8), encoding, max_bytes)

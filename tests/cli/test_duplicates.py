@@ -149,6 +149,8 @@ def test_a_corpus_without_two_documents_has_no_duplicates(
         (["posts.csv", *READING, "--csv", "posts.csv"], "would write over posts.csv"),
         (["posts.csv", *READING, "--csv", "./folder/../posts.csv"], "would write over"),
         (["posts.csv", *READING, "--csv", "out.csv.gz"], "no compressed files"),
+        (["posts.csv", *READING, "--html", "folder"], "folder cannot be written"),
+        (["posts.csv", *READING, "--csv", "nowhere/out.csv"], "there is no folder nowhere"),
         (["grouped.csv", "--csv", "out.csv"], "grouped.csv has a column 'group'"),
         (["posts.csv", *READING, "--probability", "7"], "a probability from 0 to 1"),
         (["posts.csv", *READING, "--spans", "letters"], "letters"),

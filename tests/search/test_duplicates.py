@@ -78,6 +78,14 @@ def test_limits_are_those_of_every_pair_and_copies_are_always_found(index: Index
         assert ("copy", "post-3") in {(pair.left, pair.right) for pair in found}
 
 
+def test_texts_that_are_equal_are_one_group_however_many_there_are(tmp_path: Path) -> None:
+    index = Index.create(tmp_path / "index", aligner())
+    index.add({f"{n:03}-{text}": post(text) for n in range(70) for text in (1, 2, 3)})
+    groups = duplicates(index, e_value=1e-300, neighbours=1)
+    assert sorted(len(group.texts) for group in groups) == [70, 70, 70]
+    assert all(len({*group.texts.values()}) == 1 for group in groups)
+
+
 def test_every_pair_of_a_corpus_is_compared_where_all_are_neighbours(index: Index) -> None:
     entries = sorted(index.entries(index.ids()), key=lambda entry: entry.id)
     judge = wm.Aligner("line", WordSums(), background=index)

@@ -54,6 +54,9 @@ def run(settings: argparse.Namespace) -> int:
 
     limits = {"e_value": settings.e_value, "probability": settings.probability}
     check_limits(**limits, neighbours=settings.neighbours)
+    for file in filter(None, (settings.csv, settings.html)):
+        if file.is_dir() or not file.parent.is_dir():
+            raise ValueError(f"{file} cannot be written: it is a folder, or there is no folder {file.parent}.")
     with _opened(settings) as (index, table, bad):
         with progress_bar("comparing", len(index)) as progress:
             groups = duplicates(index, **limits, neighbours=settings.neighbours, progress=progress)
@@ -148,7 +151,7 @@ def _in_words(group: "DuplicateGroup") -> str:
     weakest = group.weakest
     numbers = f"probability {percent(weakest.probability)}, e-value {short(weakest.e_value)}, {weakest.bits:.1f} bits"
     pair = "" if len(group.texts) == 2 else f", weakest between {plain(weakest.left)} and {plain(weakest.right)}"
-    lines = [f"{len(group.texts)} documents{pair}: {numbers}"]
+    lines = [f"{len(group.texts):,} documents{pair}: {numbers}"]
     lines += [f"  {plain(id_)}: {shortened(text, _MAX_TEXT_CHARACTERS)}" for id_, text in group.texts.items()]
     if weakest.alignment.links:
         left, right = (shortened(text) for text in weakest.alignment.links[0].texts)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from math import log2
 from typing import Any, overload
 
@@ -14,7 +15,7 @@ from whymatch.matching.alignment import Alignment
 from whymatch.matching.significance import Scale
 from whymatch.matching.solving import Solved
 from whymatch.search.columns import Metadata
-from whymatch.search.entries import Entry, from_arrow, pooled
+from whymatch.search.entries import Entry, from_arrow, pooled, text_digest
 from whymatch.search.index import Index
 from whymatch.show.words import groups_verdict
 from whymatch.text.encoders import all_or_raise
@@ -134,9 +135,10 @@ def duplicates(
 ) -> DuplicateGroups:
     """The groups of documents that say the same, the surest first.
 
-    Each document is aligned with its nearest `neighbours` by pooled vectors and as many by spans, so that the work
-    grows with the number of documents and not with its square. A pair is kept whose e-value is at most `e_value`
-    (`MAX_E_VALUE` if neither is given) and whose probability is at least `probability`, or whose texts are equal.
+    Each document is aligned with its nearest `neighbours` by pooled vectors and as many by spans, and with one of the
+    same text, so that the work grows with the number of documents and not with its square. A pair is kept whose
+    e-value is at most `e_value` (`MAX_E_VALUE` if neither is given) and whose probability is at least `probability`, or
+    whose texts are equal.
 
     Raises:
         ValueError: if a limit is out of range.
@@ -170,10 +172,12 @@ def _pairs(
     scale, documents = index.scale, len(index)
     assert scale is not None
     seen: set[tuple[str, str]] = set()
+    first_with: dict[bytes, str] = {}
     done = 0
     for batch in index.store.batches(index.store.entry_columns, _DOCUMENTS_PER_BATCH):
         entries = from_arrow(pa.Table.from_batches([batch]), index.store.folder, index.columns)
-        near = [pair for pair in dict.fromkeys(_near_pairs(index, entries, neighbours)) if pair not in seen]
+        pairs = dict.fromkeys(chain(_equal_pairs(entries, first_with), _near_pairs(index, entries, neighbours)))
+        near = [pair for pair in pairs if pair not in seen]
         seen.update(near)
         by_id = {entry.id: entry for entry in index.entries(dict.fromkeys(id_ for pair in near for id_ in pair))}
         solved = all_or_raise(index.solve([(by_id[left], by_id[right]) for left, right in near]))
@@ -197,6 +201,14 @@ def _kept(solved: Sequence[Solved], scale: Scale, least_surprise: float, probabi
         for number, plan in enumerate(solved)
         if close[number] or plan.problem.texts[0].text == plan.problem.texts[1].text
     ]
+
+
+def _equal_pairs(entries: Sequence[Entry], first_with: dict[bytes, str]) -> Iterator[tuple[str, str]]:
+    """The pairs of entries with the first one of the same text, by digest, each in the order of the ids."""
+    for entry in entries:
+        first = first_with.setdefault(text_digest(entry.text), entry.id)
+        if first != entry.id:
+            yield (first, entry.id) if first < entry.id else (entry.id, first)
 
 
 def _near_pairs(index: Index, entries: Sequence[Entry], neighbours: int) -> Iterator[tuple[str, str]]:
