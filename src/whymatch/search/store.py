@@ -264,7 +264,7 @@ class Store:
         """The rows that share words with a text, by BM25; none where there is no full-text index yet."""
         words = [*dict.fromkeys(re.findall(r"\w+", text.lower()))][:_MAX_QUERY_WORDS]
         if not words or "text" not in self.indexed_columns:
-            return pa.table({"id": pa.array([], pa.string()), "_rowid": pa.array([], pa.uint64())})
+            return self.table.schema.empty_table().select(["id"]).append_column("_rowid", pa.array([], pa.uint64()))
         query = self.table.search(MatchQuery(" ".join(words), "text"), query_type="fts").limit(number)
         if among is not None:
             query = query.where(among.condition, prefilter=True)
