@@ -95,6 +95,8 @@ def test_alignments_become_a_frame(library: str, aligner: wm.Aligner) -> None:
     assert type(frame).__module__.startswith(library)
     assert [(row["left"], row["right"]) for row in rows(frame)] == PAIRS
     assert [row["probability"] for row in rows(frame)] == [why.probability for why in whys]
+    assert rows(whys[1:3].to_frame(library)) == rows(frame)[1:3]
+    assert whys[-1] is [*whys][-1]
 
 
 def test_costs_without_evidence_have_missing_numbers_and_constraints_are_kept() -> None:

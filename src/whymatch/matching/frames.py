@@ -5,7 +5,7 @@ A library is imported where a frame of it is asked for, and never otherwise.
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, SupportsIndex, TypeAlias, TypeVar, overload
 
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.parts import Link
@@ -35,6 +35,13 @@ _ERROR = "error"
 
 class Alignments(list[Alignment]):
     """The alignments of many pairs, in the order of the pairs: a list that can become a data frame."""
+
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> Alignment: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Alignments": ...
+    def __getitem__(self, place: SupportsIndex | slice) -> "Alignment | Alignments":
+        return Alignments(super().__getitem__(place)) if isinstance(place, slice) else super().__getitem__(place)
 
     def to_frame(self, library: str = "pandas") -> Any:
         """A row per alignment: both texts, probability, verdict, bits, links and conflicts.
