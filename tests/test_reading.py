@@ -210,7 +210,7 @@ def test_a_table_without_a_required_column_is_refused(tmp_path: Path, name: str)
     if ending(file) == ".jsonl":  # which has no columns: each row is its own
         assert [row.values for row in read_rows(file, ("a", "c"))] == [{"a": "x", "b": "y"}]
     else:
-        with pytest.raises(ValueError, match="has no column 'c', only a, b"):
+        with pytest.raises(ValueError, match="has no column 'c', only 'a', 'b'"):
             [*read_rows(file, ("a", "c"))]
 
 
@@ -220,3 +220,11 @@ def test_a_byte_order_mark_before_a_quoted_header_is_no_part_of_it(tmp_path: Pat
     assert [row.values for row in read_rows(file, ["id", "text"])] == [{"id": "1", "text": "x"}]
     with pytest.raises(ValueError, match="There is no encoding 'nope'"):
         list(read_rows(file, ["id", "text"], encoding="nope"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32-le"])
+def test_tables_in_encodings_without_bytes_for_line_breaks_are_refused(encoding: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_bytes("a,b\n1,2\n".encode(encoding))
+    with pytest.raises(ValueError, match=f"a.csv cannot be read as {encoding}.* Convert it to UTF-8"):
+        [*read_rows(file, encoding=encoding)]

@@ -230,33 +230,66 @@ def read_rows(
     elif ending(file) == ".parquet":
         yield from _parquet_rows(file, required, optional, advice)
     else:
-        yield from _table_rows(file, required, encoding, max_bytes, advice)
+        yield from _table_rows(file, required, optional, encoding, max_bytes, advice)
 
 
-def _table_rows(file: Path, required: Sequence[str], encoding: str, max_bytes: int, advice: str) -> Iterator[FileRow]:
+def _table_rows(
+    file: Path, required: Sequence[str], optional: Sequence[str], encoding: str, max_bytes: int, advice: str
+) -> Iterator[FileRow]:
+    header: list[str] | None = None
+    for number, cells, position in table_cells(file, encoding=encoding, max_bytes=max_bytes):
+        if isinstance(cells, ValueError):
+            yield FileRow(number, cells, position)
+        elif header is None:
+            header = cells
+            _check_columns(file, header, required, optional, advice)
+        else:
+            yield FileRow(number, dict(zip(header, cells, strict=True)), position)
+
+
+def table_cells(
+    file: Path, *, encoding: str = "utf-8", max_bytes: int = MAX_ROW_BYTES
+) -> Iterator[tuple[int, list[str] | ValueError, int]]:
+    """The rows of a CSV or TSV file that are not blank: line, cells, and how much was read; the header comes first.
+
+    In place of its cells, a bad row has what is wrong with it. All others have as many cells as the header.
+
+    Raises:
+        ValueError: if there is no such encoding, or no header in it.
+    """
     csv.field_size_limit(max_bytes)
     decoded(b"", str(file), encoding)  # raises for an encoding that does not exist
+    if "\n".encode(encoding) != b"\n":
+        raise ValueError(f"{file} cannot be read as {encoding}, whose line breaks are not a byte. Convert it to UTF-8.")
     with opened(file) as data:
         lines = (
             _marked_text(line if number else line.removeprefix(codecs.BOM_UTF8), encoding, max_bytes)
             for number, line in enumerate(byte_lines(data, max_bytes))
         )
-        rows = csv.reader(lines, delimiter="\t" if ending(file) == ".tsv" else ",", strict=True)
-        header: list[str] | None = None
+        rows = csv.reader(lines, delimiter=delimiter(file), strict=True)
+        columns = 0
         while True:
             number = rows.line_num + 1
             try:
                 values = next(rows, None)
             except csv.Error as error:
-                yield FileRow(number, ValueError(f"this is not CSV: {error}."), _position(data))
+                yield number, ValueError(f"this is not CSV: {error}."), _position(data)
                 continue
             if values is None:
-                return
-            if header is None:
-                header = values
-                _check_columns(file, header, required, advice)
-            elif values:
-                yield FileRow(number, _named_fields(header, values, encoding, max_bytes), _position(data))
+                break
+            if values:
+                bad = _bad_cells(values, columns or len(values), encoding, max_bytes)
+                if bad and not columns:
+                    raise ValueError(f"{file}, line {number}: {bad}")
+                columns = columns or len(values)
+                yield number, bad or values, _position(data)
+        if not columns:
+            raise ValueError(f"{file} has no row with the names of its columns.")
+
+
+def delimiter(file: Path) -> str:
+    """What stands between the cells of a table: a tab in TSV, else a comma."""
+    return "\t" if ending(file) == ".tsv" else ","
 
 
 def _marked_text(line: bytes, encoding: str, max_bytes: int) -> str:
@@ -264,14 +297,15 @@ def _marked_text(line: bytes, encoding: str, max_bytes: int) -> str:
     return line.decode(encoding, errors="surrogateescape") + (_CUT if len(line) > max_bytes else "")
 
 
-def _named_fields(header: list[str], values: list[str], encoding: str, max_bytes: int) -> JsonObject | ValueError:
+def _bad_cells(values: list[str], columns: int, encoding: str, max_bytes: int) -> ValueError | None:
+    """What is wrong with the cells of a row, if anything is."""
     if values[-1].endswith(_CUT):
         return ValueError(f"the line is longer than {max_bytes / MEGABYTE:g} MB. Cut its texts, or raise the limit.")
-    if len(values) != len(header):
-        return ValueError(f"a row has {len(header)} fields, this one has {len(values)}.")
+    if len(values) != columns:
+        return ValueError(f"a row has {columns} fields, this one has {len(values)}.")
     if any("\udc80" <= character <= "\udcff" for value in values for character in value):
         return ValueError(f"the row is not {encoding}. Convert it to UTF-8, or name its encoding.")
-    return dict(zip(header, values, strict=True))
+    return None
 
 
 def _parquet_rows(file: Path, required: Sequence[str], optional: Sequence[str], advice: str) -> Iterator[FileRow]:
@@ -281,7 +315,7 @@ def _parquet_rows(file: Path, required: Sequence[str], optional: Sequence[str], 
     try:
         table = ParquetFile(file)
         names = table.schema_arrow.names
-        _check_columns(file, names, required, advice)
+        _check_columns(file, names, required, optional, advice)
         number, size, total = 0, file.stat().st_size, max(1, table.metadata.num_rows)
         columns = [name for name in (*required, *optional) if name in names]
         for batch in table.iter_batches(batch_size=256, columns=columns):
@@ -292,10 +326,26 @@ def _parquet_rows(file: Path, required: Sequence[str], optional: Sequence[str], 
         yield FileRow(None, ValueError(f"this is not Parquet, or damaged: {error}"), 0)
 
 
-def _check_columns(file: Path, names: Sequence[str], required: Sequence[str], advice: str) -> None:
+def _check_columns(
+    file: Path, names: Sequence[str], required: Sequence[str], optional: Sequence[str], advice: str
+) -> None:
     missing = [name for name in required if name not in names]
     if missing:
-        raise ValueError(f"{file} has no column {missing[0]!r}, only {', '.join(names)}. {advice}")
+        raise ValueError(f"{file} has no column {missing[0]!r}, only {listed(names)}. {advice}")
+    repeated = [name for name in (*required, *optional) if names.count(name) > 1]
+    if repeated:
+        raise ValueError(f"{file} has {names.count(repeated[0])} columns {repeated[0]!r}. Rename all but one of them.")
+
+
+def listed(names: Iterable[object], most: int = 10) -> str:
+    """Names for a message, which may be many and long.
+
+    >>> listed(["id", "text", "x" * 50], 2), listed([])
+    ("'id', 'text' and 1 more", 'none')
+    """
+    shown = [f"{name!r:.40}" for name in names]
+    more = f" and {len(shown) - most:,} more" if len(shown) > most else ""
+    return (", ".join(shown[:most]) or "none") + more
 
 
 def _position(data: BinaryIO) -> int:

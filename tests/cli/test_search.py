@@ -1,4 +1,4 @@
-"""`whymatch index`, `search` and `duplicates` as a user runs them."""
+"""`whymatch index` and `search` as a user runs them."""
 
 import json
 import re
@@ -134,6 +134,62 @@ def test_json_has_scores_links_and_offsets(run: Callable[..., Ran], out: Path) -
     assert CORPUS["rain"][slice(*link["right"])] == link["texts"][1] == "All day long there was rain."
 
 
+TABLE = """id,Überschrift,text,year,"user's name",score
+1,Full disk,My disk is full. The kernel panics when I mount it.,2019,"=cmd|'/c calc'!A1",1.5
+2,Rain,All day long there was rain. A cat was asleep on a mat.,2021,<b>Anne</b>,
+3,Rainy days,It rained on every day of the year. The cat slept.,2020,O'Neil,-3
+"""
+OPTIONS = ["--title", "Überschrift", "--spans", "line", "--keep", "year", "user's name", "--keep", "score"]
+
+
+def test_columns_that_are_kept_are_shown_and_filter_a_search(run: Callable[..., Ran], tmp_path: Path) -> None:
+    corpus, index, page = tmp_path / "corpus.csv", tmp_path / "index", tmp_path / "page.html"
+    corpus.write_text(TABLE, encoding="utf-8")
+    ran = run("index", corpus, index, *OPTIONS)
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.endswith("Kept with each document: year (whole number), user's name (text), score (number).\n")
+    found = strict(run("search", index, "It rained all day.", "--json", "--html", page).out)
+    assert found["hits"][0]["alignment"]["right"]["text"].startswith("Rain")
+    assert [{*hit["metadata"]} for hit in found["hits"]] == [{"year", "user's name", "score"}] * 3
+    shown = run("search", index, "It rained all day.").out
+    assert re.split(r"  +", shown.splitlines()[0])[:5] == ["#", "document", "year", "user's name", "score"]
+    assert "O'Neil" in shown
+    assert "<b>Anne" not in page.read_text("utf-8")
+    for where, ids in {
+        "year > 2019": {"2", "3"},
+        "year > 2019 AND score IS NOT NULL": {"3"},
+        "`user's name` = 'O''Neil'": {"3"},
+        "starts_with(`user's name`, '=cmd')": {"1"},
+        "year = 1": set(),
+    }.items():
+        found = strict(run("search", index, "It rained all day.", "--where", where, "--json").out)
+        assert ({hit["id"] for hit in found["hits"]}, found["documents"]) == (ids, len(ids)), where
+    assert run("search", index, "Rain.", "--where", "year = 1").out.startswith("Nothing was found: ")
+    assert "there is no column 'user'" in refused(run("search", index, "Rain.", "--where", "user = 'x'"))
+    again = run("index", corpus, index, *OPTIONS[:2])
+    assert again.out.startswith("0 written, 3 there already"), "spans and columns are those of the index"
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--title", "title"], "has no column 'title', only 'id', 'Überschrift', 'text', 'year'"),
+        (["--keep", "nothing"], "has no column 'nothing'"),
+        (["--keep", "id"], "Every index has 'id'"),
+        (["--keep", "year", "year"], "kept twice"),
+        (["--spans", "letters"], "letters"),
+        (["--spans", "line", "--model", "run"], "--spans does not go with --model"),
+    ],
+)
+def test_options_of_a_corpus_are_checked_before_a_model_is_loaded(
+    options: list[str], reason: str, run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = tmp_path / "corpus.csv"
+    corpus.write_text(TABLE, encoding="utf-8")
+    monkeypatch.setattr("whymatch.cli.index.load_matcher", lambda *given: pytest.fail("a model was loaded"))
+    assert reason in refused(run("index", corpus, tmp_path / "index", *options))
+
+
 def test_an_explanation_is_added_to_the_results(run: Callable[..., Ran], out: Path) -> None:
     query = "It rained all day. Wine is red."
     results = run("search", out, query).out
@@ -183,19 +239,6 @@ def test_a_trained_ranker_searches_the_index_that_it_wrote(run: Callable[..., Ra
     refused(run("search", index, "It rained all day."))
 
 
-def test_duplicates_are_listed_in_groups_with_their_texts(run: Callable[..., Ran], out: Path) -> None:
-    ran = run("duplicates", out, "--e-value", 1e-6)
-    assert (ran.status, ran.err) == (0, "")
-    head, *texts, because = ran.out.splitlines()
-    assert re.fullmatch(r"2 documents: probability 100%, e-value \S+, \d+\.\d bits", head)
-    assert texts == [f"  {id_}: {CORPUS['rain']}" for id_ in ("rain", "rain-again")]
-    assert because.startswith("  because: ")
-    group = strict(run("duplicates", out, "--probability", "1", "--json").out)
-    assert group["documents"] == dict.fromkeys(("rain", "rain-again"), CORPUS["rain"])
-    assert group["weakest"] == {"left": "rain", "right": "rain-again"}
-    assert [len(pair["alignment"]["links"]) for pair in group["pairs"]] == [2]
-
-
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
@@ -204,7 +247,6 @@ def test_duplicates_are_listed_in_groups_with_their_texts(run: Callable[..., Ran
         (["search", "nowhere", "text", "--constraint", "some:2"], "Constraints are"),
         (["index", "nowhere.jsonl", "out"], "There is no nowhere.jsonl"),
         (["index", "out"], "Give a CORPUS"),
-        (["duplicates", "nowhere"], "There is no index"),
     ],
 )
 def test_bad_input_is_refused_in_a_line(run: Callable[..., Ran], arguments: list[str], reason: str) -> None:

@@ -112,7 +112,7 @@ def test_a_quote_that_is_never_closed_is_an_error_and_no_document(tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("c.csv", b"a,b\n1,2\n", "no column 'id', only a, b"),
+        ("c.csv", b"a,b\n1,2\n", "no column 'id', only 'a', 'b'"),
         ("c.xml", b"<a/>", "holds no documents"),
         ("missing.jsonl", None, "There is no"),
     ],

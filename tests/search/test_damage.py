@@ -12,10 +12,15 @@ from hypothesis import strategies as st
 
 from tests.search.encoding import aligner, post, posts
 from whymatch.search.duplicates import duplicates
-from whymatch.search.entries import ENTRY_COLUMNS, from_arrow, pooled, to_arrow
+from whymatch.search.entries import from_arrow, pooled, to_arrow
 from whymatch.search.index import Index
 
 DOCUMENTS = {**posts(8), "copy": post(3)}
+KEEP = {"year": int, "topic": str, "price": float, "solved": bool}
+METADATA = {
+    id_: {"year": 2000 + n, "topic": f"topic {n}", "price": n / 4, "solved": n % 2 == 0}
+    for n, id_ in enumerate(DOCUMENTS)
+}
 QUERY = post(3)
 FLIPS = 40
 
@@ -23,8 +28,8 @@ FLIPS = 40
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("damage") / "index"
-    index = Index.create(folder, aligner())
-    index.add(DOCUMENTS)
+    index = Index.create(folder, aligner(), keep=KEEP)
+    index.add(DOCUMENTS, METADATA)
     index.compact()
     return folder
 
@@ -32,7 +37,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def answers(folder: Path) -> list[object]:
     """What an index says: hits with their links, duplicates, and all texts."""
     index = Index.open(folder, aligner())
-    hits = [(hit.id, hit.score, [link.texts for link in hit.alignment.links]) for hit in index.search(QUERY, top_k=9)]
+    found = index.search(QUERY, top_k=9)
+    hits = [(hit.id, hit.score, str(hit.metadata), [link.texts for link in hit.links]) for hit in found]
     pairs = sorted((pair.left, pair.right, pair.bits) for group in duplicates(index) for pair in group.pairs)
     return [sorted(hits), pairs, {id_: index[id_].text for id_ in sorted(index.ids())}]
 
@@ -65,15 +71,21 @@ def test_a_flipped_bit_is_an_error_in_words_or_changes_no_answer(written: Path, 
 
 @given(data=st.data())
 def test_whatever_is_kept_of_a_document_is_sealed(data: st.DataObject, written: Path) -> None:
-    """Any other id, text, span or vector is noticed, and the document is named."""
+    """Any other id, text, span, vector or value is noticed, and the document is named."""
     index = Index.open(written)
-    rows = ROWS.setdefault(written, index.store.rows(list(DOCUMENTS), ENTRY_COLUMNS))
-    assert {entry.id: entry.text for entry in from_arrow(rows, written)} == DOCUMENTS
+    kept = index.columns.fields
+    rows = ROWS.setdefault(written, index.store.rows(list(DOCUMENTS), index.store.entry_columns))
+    entries = from_arrow(rows, written, index.columns)
+    assert {entry.id: (entry.text, entry.metadata) for entry in entries} == {
+        id_: (text, METADATA[id_]) for id_, text in DOCUMENTS.items()
+    }
     number = data.draw(st.integers(0, rows.num_rows - 1))
-    column = data.draw(st.sampled_from(["id", "text", "spans", "vectors", "seal"]))
+    column = data.draw(st.sampled_from(["id", "text", "spans", "vectors", "seal", *kept.values()]))
     row = rows.slice(number, 1).to_pylist()[0]
     values = row[column]
-    if column in ("id", "text"):
+    if column in kept.values() and column != kept["topic"]:
+        row[column] = data.draw(st.sampled_from([None, not values if isinstance(values, bool) else values + 1]))
+    elif column in ("id", "text", kept["topic"]):
         place = data.draw(st.integers(0, len(values) - 1))
         row[column] = values[:place] + chr(ord(values[place]) ^ 1) + values[place + 1 :]
     elif column == "seal":
@@ -85,8 +97,8 @@ def test_whatever_is_kept_of_a_document_is_sealed(data: st.DataObject, written: 
         numbers.view(kind)[at] ^= 1
         row[column] = numbers.tolist()
     damaged = pa.Table.from_pylist([row], schema=rows.schema)
-    with pytest.raises(OSError, match="is damaged: its text, spans or vectors") as raised:
-        from_arrow(damaged, "corpus.index")
+    with pytest.raises(OSError, match="is damaged: its text, spans, vectors or metadata") as raised:
+        from_arrow(damaged, "corpus.index", index.columns)
     assert repr(row["id"]) in str(raised.value)
     assert "corpus.index" in str(raised.value)
 

@@ -32,6 +32,7 @@ def test_duplicates_are_grouped_with_the_pair_that_holds_the_group_together(inde
     assert set(groups) == {("copy", "post-3"), ("nearly", "post-8"), ("chain-1", "chain-2", "chain-3")}
     chain = groups["chain-1", "chain-2", "chain-3"]
     assert [(pair.left, pair.right) for pair in chain.pairs] == [("chain-1", "chain-2"), ("chain-2", "chain-3")]
+    assert chain.reasons == chain.pairs
     assert chain.weakest == chain.pairs[1]
     for group in groups.values():
         assert group.texts == {id_: index[id_].text for id_ in group.texts}
@@ -40,6 +41,30 @@ def test_duplicates_are_grouped_with_the_pair_that_holds_the_group_together(inde
             assert pair.bits == pytest.approx(sum(link.bits or 0 for link in pair.alignment.links))
     copies = groups["copy", "post-3"].weakest
     assert (copies.probability, len(copies.alignment.links)) == (1.0, 4)
+
+
+def test_reasons_are_the_surest_pairs_that_connect_a_group(index: Index) -> None:
+    groups = duplicates(index, e_value=20.0)
+    assert any(len(group.pairs) > len(group.texts) for group in groups), "there are cycles"
+    for group in groups:
+        assert len(group.reasons) == len(group.texts) - 1
+        for pair in group.pairs:  # the pairs before it that are reasons connect the two already, or it is one
+            joined = {pair.left}
+            for _ in group.texts:
+                before = group.reasons[: sum(one.p_value <= pair.p_value for one in group.reasons)]
+                joined |= {id_ for one in before if {one.left, one.right} & joined for id_ in (one.left, one.right)}
+            assert pair.right in joined
+        for id_ in group.texts:
+            nearest = group.surest(id_)
+            assert nearest.p_value == min(one.p_value for one in group.pairs if id_ in (one.left, one.right))
+
+
+def test_groups_say_how_much_was_compared_and_against_what(index: Index) -> None:
+    groups = duplicates(index)
+    assert groups.verdict == f"3 groups of documents say the same: 7 of {len(index)} documents."
+    assert groups.to_dict()["limits"] == {"e_value": 0.01, "probability": None}
+    assert groups.background == f"{len(index) - 1} documents of the index", "every text once"
+    assert [*groups[:1]] == [groups[0]]
 
 
 def test_limits_are_those_of_every_pair_and_copies_are_always_found(index: Index) -> None:
@@ -51,6 +76,14 @@ def test_limits_are_those_of_every_pair_and_copies_are_always_found(index: Index
         found = [p for group in duplicates(index, probability=limit) for p in group.pairs]
         assert all(pair.probability >= limit for pair in found)
         assert ("copy", "post-3") in {(pair.left, pair.right) for pair in found}
+
+
+def test_texts_that_are_equal_are_one_group_however_many_there_are(tmp_path: Path) -> None:
+    index = Index.create(tmp_path / "index", aligner())
+    index.add({f"{n:03}-{text}": post(text) for n in range(70) for text in (1, 2, 3)})
+    groups = duplicates(index, e_value=1e-300, neighbours=1)
+    assert sorted(len(group.texts) for group in groups) == [70, 70, 70]
+    assert all(len({*group.texts.values()}) == 1 for group in groups)
 
 
 def test_every_pair_of_a_corpus_is_compared_where_all_are_neighbours(index: Index) -> None:

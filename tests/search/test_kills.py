@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from tests.search.encoding import aligner, post, posts
-from tests.search.writing import change, index_corpus
+from tests.search.writing import KEEP, change, index_corpus
+from tests.search.writing import kept as values
 from whymatch.search.index import Index
 
 KILLS = int(os.environ.get("WHYMATCH_KILLS", "6"))
@@ -39,7 +40,8 @@ def start() -> Callable[..., Any]:
 
 def test_indexing_killed_and_started_again_ends_with_every_row_once(start: Callable[..., Any], tmp_path: Path) -> None:
     corpus, documents = tmp_path / "c.jsonl", posts(max(600, 60 * KILLS))
-    corpus.write_text("".join(json.dumps({"id": id_, "text": text}) + "\n" for id_, text in documents.items()))
+    rows = ({"id": id_, "text": text, **values(text)} for id_, text in documents.items())
+    corpus.write_text("".join(json.dumps(row) + "\n" for row in rows))
     draw, kills = random.Random(0), 0
     while True:
         process = start(index_corpus, tmp_path / "index", corpus)
@@ -53,19 +55,22 @@ def test_indexing_killed_and_started_again_ends_with_every_row_once(start: Calla
     assert kills >= 1
     index = Index.open(tmp_path / "index", aligner())
     assert sorted(index.ids()) == sorted(documents)
-    assert {id_: index[id_].text for id_ in documents} == documents
+    entries = {entry.id: entry for entry in index.entries(documents)}
+    assert {id_: (entry.text, entry.metadata) for id_, entry in entries.items()} == {
+        id_: (text, values(text)) for id_, text in documents.items()
+    }
     for number in (0, 77, 149):
         assert index.search(post(number))[0].id == f"post-{number}"
     assert index.background is not None
-    kept = {entry.id: entry.tails for entry in index.entries(documents)}
-    assert all(tails is not None for tails in kept.values())
-    anew = index.tails([replace(entry, tails=None) for entry in index.entries(documents)])
-    np.testing.assert_allclose(np.concatenate([kept[id_] for id_ in documents]), np.concatenate(anew), rtol=1e-3)
+    kept = [tails for id_ in documents if (tails := entries[id_].tails) is not None]
+    assert len(kept) == len(documents)
+    anew = index.tails([replace(entries[id_], tails=None) for id_ in documents])
+    np.testing.assert_allclose(np.concatenate(kept), np.concatenate(anew), rtol=1e-3)
 
 
 def test_two_writers_that_are_killed_lose_and_double_nothing(start: Callable[..., Any], tmp_path: Path) -> None:
     draw, folder = random.Random(1), tmp_path / "index"
-    Index.create(folder, aligner())
+    Index.create(folder, aligner(), keep=KEEP)
     before: dict[str, dict[str, str]] = {"one": {}, "two": {}}
     for kill in range(KILLS):
         journals = {who: tmp_path / f"{who}-{kill}.jsonl" for who in before}
@@ -96,6 +101,7 @@ def contents(folder: Path) -> dict[str, str]:
     ids = list(index.ids())
     assert len(ids) == len(set(ids))
     found = {some.id: some.text for some in index.entries(ids)}
+    assert all(some.metadata == values(some.text) for some in index.entries(ids))
     assert all(text == post(int(id_.split("-")[1])) for id_, text in found.items() if id_.startswith("both-"))
     for id_ in random.Random(len(ids)).sample(ids, min(3, len(ids))):
         hits = index.search(found[id_], 3)

@@ -85,23 +85,26 @@ def test_work_that_was_broken_off_goes_on_with_what_is_missing(tmp_path: Path) -
 @pytest.mark.usefixtures("ray_cluster")
 def test_an_index_is_what_one_process_would_make(tmp_path: Path) -> None:
     corpus, bad = tmp_path / "corpus.jsonl", ['{"text": "no id"}', "{broken", '{"id": "post-3", "text": "again"}']
-    rows = [json.dumps({"id": id_, "text": text}) for id_, text in posts(60).items()]
+    bad.append('{"id": "x", "text": "A bad size.", "size": "large"}')
+    rows = [json.dumps({"id": id_, "text": text, "size": len(text)}) for id_, text in posts(60).items()]
     corpus.write_text("\n".join([*rows[:30], *bad, *rows[30:]]))
-    alone, complaints = Index.create(tmp_path / "alone", aligner()), list[str]()
-    build(alone, CorpusFiles(corpus), complaints.append)
-    index = Index.create(tmp_path / "out", aligner())
+    keep, files = {"size": int}, CorpusFiles(corpus, keep=("size",))
+    alone, complaints = Index.create(tmp_path / "alone", aligner(), keep=keep), list[str]()
+    build(alone, files, complaints.append)
+    index = Index.create(tmp_path / "out", aligner(), keep=keep)
     reported: list[str] = []
-    report = build_on_ray(index, CorpusFiles(corpus), scaling.words, "local", reported.append, rows_per_part=20)
-    assert (report.written, report.bad) == (60, 3)
+    report = build_on_ray(index, files, scaling.words, "local", reported.append, rows_per_part=20)
+    assert (report.written, report.bad) == (60, 4)
     assert sorted(reported) == sorted(complaints)
     assert sorted(index.ids()) == sorted(alone.ids())
     for one, other in zip(index.entries(posts(60)), alone.entries(posts(60)), strict=True):
         assert one.document == other.document
+        assert one.metadata == other.metadata == {"size": len(one.text)}
         assert np.array_equal(one.vectors, other.vectors)
     assert not (tmp_path / "out" / "parts").exists()
     query = posts(1)["post-0"]
     assert [hit.id for hit in index.search(query)] == [hit.id for hit in alone.search(query)]
-    again = build_on_ray(index, CorpusFiles(corpus), scaling.words, "local", reported.append, rows_per_part=20)
+    again = build_on_ray(index, files, scaling.words, "local", reported.append, rows_per_part=20)
     assert (again.written, again.unchanged, len(index)) == (0, 60, 60)
 
 

@@ -168,6 +168,14 @@ def test_a_query_is_never_a_program(index: Index, query: str) -> None:
     assert len(index.search(query, 5)) == 5
 
 
+def test_a_query_without_words_is_searched_by_its_vectors(minilm: Path, tmp_path: Path) -> None:
+    index = Index.create(tmp_path / "index")
+    index.add({"rain": "Rain fell.", "wine": "Wine is red."})
+    for _ in range(2):
+        assert {hit.id for hit in index.search("¡\U000caddf")} == {"rain", "wine"}
+        index.compact()
+
+
 def test_an_empty_index_finds_nothing(tmp_path: Path) -> None:
     assert [*Index.create(tmp_path, aligner()).search("Anything")] == []
 

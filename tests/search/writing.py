@@ -10,11 +10,13 @@ from whymatch.datasets.documents import CorpusFiles
 from whymatch.search.building import build
 from whymatch.search.index import Index
 
+KEEP = {"size": int, "first": str, "even": bool}
+
 
 def change(folder: Path, who: str, seed: int, journal: Path) -> None:
     """Adds, replaces and deletes documents at random, for ever; each change is announced, and acknowledged after it."""
     draw = random.Random(seed)
-    index = Index.create(folder, aligner())
+    index = Index.create(folder, aligner(), keep=KEEP)
     file = os.open(journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     for turn in range(10**6):
         ids = [f"{who}-{number}" for number in draw.sample(range(40), draw.randint(1, 6))]
@@ -24,9 +26,9 @@ def change(folder: Path, who: str, seed: int, journal: Path) -> None:
         wanted = {**texts, **shared} if verb == "add" else texts
         note(file, {"turn": turn, "verb": verb, "documents": wanted})
         if verb == "add":
-            index.add(wanted)
+            index.add(wanted, {id_: kept(text) for id_, text in wanted.items()})
         elif verb == "replace":
-            index.replace(wanted)
+            index.replace(wanted, {id_: kept(text) for id_, text in wanted.items()})
         else:
             index.delete(ids)
         note(file, {"turn": turn, "done": True})
@@ -34,10 +36,16 @@ def change(folder: Path, who: str, seed: int, journal: Path) -> None:
             index.compact()
 
 
+def kept(text: str) -> dict[str, object]:
+    """What is kept of a text: values that say whether they are still with it."""
+    return {"size": len(text), "first": text[:20], "even": len(text) % 2 == 0}
+
+
 def note(file: int, values: dict[str, object]) -> None:
     os.write(file, json.dumps(values).encode() + b"\n")
 
 
 def index_corpus(folder: Path, corpus: Path) -> None:
-    """What `whymatch index` does, in small transactions."""
-    build(Index.create(folder, aligner()), CorpusFiles(corpus), lambda complaint: None, documents_per_transaction=3)
+    """What `whymatch index --keep` does, in small transactions."""
+    index = Index.create(folder, aligner(), keep=KEEP)
+    build(index, CorpusFiles(corpus, keep=(*KEEP,)), lambda complaint: None, documents_per_transaction=3)

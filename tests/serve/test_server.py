@@ -200,6 +200,13 @@ def test_a_search_finds_what_the_index_finds(client: TestClient, index: Path) ->
         assert hit["probability"] == pytest.approx(best.probability, abs=1e-3)
 
 
+def test_a_filter_chooses_the_documents_that_are_searched(client: TestClient, index: Path) -> None:
+    (last, *_) = wm.Index.open(index).search(LEFT, top_k=9)[::-1]
+    found = answered(client.post("/search", json={"query": LEFT, "top_k": 2, "where": f"id = '{last.id}'"}))
+    assert [hit["id"] for hit in found["hits"]] == [last.id]
+    assert found["documents"] == 1
+
+
 def test_what_was_written_after_the_start_is_found(client: TestClient, index: Path) -> None:
     wm.Index.open(index).add({"late": "A zebra crossed the motorway at midnight."})
     asked = {"query": "At midnight a zebra walked over the motorway.", "top_k": 1}
@@ -244,6 +251,8 @@ def test_the_page_of_an_answer_is_the_export(client: TestClient, library: wm.Ali
         ("/rank", {"query": "One. " * 20, "documents": ["Two. " * 6] * 5}, 422, "600 pairs of spans"),
         ("/search", {"query": "A", "top_k": 3}, 422, "top_k = 3"),
         ("/search", {"query": "", "top_k": 1}, 422, "empty"),
+        ("/search", {"query": "A", "top_k": 1, "where": "year > 1"}, 422, "there is no column 'year'"),
+        ("/search", {"query": "A", "top_k": 1, "where": "1" + "+1" * 1500 + " = 1"}, 422, "signs and words of SQL"),
     ],
 )
 def test_what_is_too_much_or_makes_no_sense_is_refused(

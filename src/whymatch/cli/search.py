@@ -1,4 +1,4 @@
-"""`whymatch search` and `whymatch duplicates`: documents of an index that match a text or each other, and why."""
+"""`whymatch search`: documents of an index that match a text, and why."""
 
 import argparse
 import json
@@ -10,21 +10,18 @@ from whymatch.cli.align import chosen_constraint
 from whymatch.cli.console import complain, multiply_in_one_thread, read_text
 from whymatch.cli.index import open_index
 from whymatch.files import write_whole
-from whymatch.progress import progress_bar
-from whymatch.show.words import number, plain
+from whymatch.show.words import number, plain, shortened, value_text
 from whymatch.transport.constraints import EXAMPLES
 
 if TYPE_CHECKING:
     from whymatch.matching.parts import Link
-    from whymatch.search.duplicates import DuplicateGroup
     from whymatch.search.results import Explanation, Hit, SearchResults
 
-_MAX_SHOWN_CHARACTERS = 60  # of a span in a table
-_MAX_TEXT_CHARACTERS = 160  # of a document in a group of duplicates
+_MAX_VALUE_CHARACTERS = 24  # of a value that is kept of a document
 
 
 def add_to(verbs: Any) -> None:
-    """Adds both verbs to the command line."""
+    """Adds the verb to the command line."""
     parser = verbs.add_parser("search", help="which documents of an index match a text, and why")
     parser.add_argument("index", metavar="INDEX", type=Path, help="the folder of an index")
     parser.add_argument("query", nargs="?", metavar="QUERY", help="a text, or - for standard input")
@@ -36,6 +33,10 @@ def add_to(verbs: Any) -> None:
         "--below", type=float, metavar="X", help="with up-to and each: link only pairs that cost less than X, in bits"
     )
     parser.add_argument("--candidates", type=int, default=75, help="in each of three ways (default: 75)")
+    where = (
+        "only documents for which this holds, such as: year > 2019 AND topic = 'unix'; columns that index --keep kept"
+    )
+    parser.add_argument("--where", metavar="FILTER", help=where)
     parser.add_argument("--model", type=Path, metavar="RUN", help="the trained ranker that the index was written with")
     parser.add_argument(
         "--explain", nargs=2, metavar=("A", "B"), help="and why A ranks above B: places, from 1, or ids"
@@ -43,25 +44,10 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--html", type=Path, metavar="F", help="write the results as a web page")
     parser.add_argument("--trec", type=Path, metavar="F", help="write a TREC run file")
     parser.add_argument("--json", action="store_true", help="print JSON, one line per query, instead of a table")
-    parser.set_defaults(run=run_search)
-    _add_duplicates(verbs)
+    parser.set_defaults(run=run)
 
 
-def _add_duplicates(verbs: Any) -> None:
-    parser = verbs.add_parser("duplicates", help="groups of documents of an index that say the same, and why")
-    parser.add_argument("index", metavar="INDEX", type=Path, help="the folder of an index")
-    e_value = "the most documents that chance brings as close to a document (default: 0.01)"
-    parser.add_argument("--e-value", type=float, metavar="E", help=e_value)
-    least = "the least probability, instead of an e-value or beside it"
-    parser.add_argument("--probability", type=float, metavar="P", help=least)
-    near = "documents that each is aligned with, in each of two ways (default: 10)"
-    parser.add_argument("--neighbours", type=int, default=10, metavar="N", help=near)
-    parser.add_argument("--model", type=Path, metavar="RUN", help="the trained ranker that the index was written with")
-    parser.add_argument("--json", action="store_true", help="print JSON, one line per group, with links and offsets")
-    parser.set_defaults(run=run_duplicates)
-
-
-def run_search(settings: argparse.Namespace) -> int:
+def run(settings: argparse.Namespace) -> int:
     """Searches, prints, and returns the exit status: 2 where queries were bad."""
     if (settings.query is None) == (settings.queries is None):
         raise ValueError("Give a QUERY, or many with --queries FILE. See whymatch search --help.")
@@ -70,13 +56,14 @@ def run_search(settings: argparse.Namespace) -> int:
     if settings.queries is None:
         multiply_in_one_thread()
     constraint = chosen_constraint(settings)
-    index = open_index(settings)
+    index = open_index(settings, settings.where)
     bad, trec_lines = 0, []
     for place, query_id, text in _queries(settings):
         try:
             if isinstance(text, ValueError):
                 raise text
-            results = index.search(text, settings.top_k, constraint, candidates=settings.candidates)
+            options = {"candidates": settings.candidates, "where": settings.where}
+            results = index.search(text, settings.top_k, constraint, **options)
         except ValueError as error:
             if settings.queries is None:
                 raise
@@ -113,7 +100,7 @@ def _show(results: "SearchResults", query_id: str, settings: argparse.Namespace)
         print(json.dumps({"id": query_id, **results.to_dict(), **explained}, ensure_ascii=False, allow_nan=False))
         return
     if settings.queries is not None:
-        print(f"{plain(query_id)}: {plain(results.query)[:_MAX_SHOWN_CHARACTERS]}")
+        print(f"{plain(query_id)}: {shortened(results.query)}")
     print(_table(results))
     if explanation is not None:
         print(f"\n{_in_words(explanation)}")
@@ -131,13 +118,15 @@ def _table(results: "SearchResults") -> str:
     from whymatch.show.terminal import table
 
     if not results.hits:
-        return "Nothing was found: the index is empty."
+        return "Nothing was found: there are no documents, or the filter holds for none."
     worth = [_worth(hit) for hit in results]
     rows = []
     for rank, (hit, values) in enumerate(zip(results, worth, strict=True), start=1):
-        texts = [_shortened(text) for text in hit.links[0].texts] if hit.links else ["(no link)", ""]
-        rows.append([str(rank), _shortened(hit.id), *values.values(), str(len(hit.links)), *texts])
-    return table(["#", "document", *worth[0], "links", "strongest link: query", "document's span"], rows)
+        texts = [shortened(text) for text in hit.links[0].texts] if hit.links else ["(no link)", ""]
+        kept = [shortened(value_text(value), _MAX_VALUE_CHARACTERS) for value in hit.metadata.values()]
+        rows.append([str(rank), shortened(hit.id), *kept, *values.values(), str(len(hit.links)), *texts])
+    names = [shortened(name, _MAX_VALUE_CHARACTERS) for name in results[0].metadata]
+    return table(["#", "document", *names, *worth[0], "links", "strongest link: query", "document's span"], rows)
 
 
 def _worth(hit: "Hit") -> dict[str, str]:
@@ -155,12 +144,12 @@ def _in_words(explanation: "Explanation") -> str:
     from whymatch.show.terminal import table
 
     def linked(links: "Sequence[Link]") -> str:
-        return " · ".join(_shortened(link.texts[1]) for link in links) or "(no link)"
+        return " · ".join(shortened(link.texts[1]) for link in links) or "(no link)"
 
     above, below = explanation.above, explanation.below
     decimals = 3 if above.bits is None else 1
     rows = [
-        [f"{each.adds:+.{decimals}f}", _shortened(each.text), linked(each.above), linked(each.below)]
+        [f"{each.adds:+.{decimals}f}", shortened(each.text), linked(each.above), linked(each.below)]
         for each in explanation.differences
     ]
     return f"{_lead(explanation)}\n\n{table(['adds', 'query', plain(above.id), plain(below.id)], rows)}"
@@ -180,39 +169,3 @@ def _lead(explanation: "Explanation") -> str:
     if explanation.lead < 0:
         head += ", which has more bits, but chance gives more to texts of its size"
     return f"{head}; what each span of the query adds to the difference of {explanation.lead:+.1f} bits:"
-
-
-def _shortened(text: str, most: int = _MAX_SHOWN_CHARACTERS) -> str:
-    """The beginning of a text, without characters that a terminal would obey."""
-    line = plain(text)
-    return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
-def run_duplicates(settings: argparse.Namespace) -> None:
-    """Prints the groups, the surest first."""
-    from whymatch.search.duplicates import duplicates
-
-    index = open_index(settings)
-    limits = {"e_value": settings.e_value, "probability": settings.probability}
-    with progress_bar("comparing", len(index)) as progress:
-        groups = duplicates(index, **limits, neighbours=settings.neighbours, progress=progress)
-    if settings.json:
-        for group in groups:
-            print(json.dumps(group.to_dict(), ensure_ascii=False, allow_nan=False))
-        return
-    print("\n\n".join(_group_in_words(group) for group in groups) or "No two documents say the same.")
-
-
-def _group_in_words(group: "DuplicateGroup") -> str:
-    """The documents of a group, and the pair that holds it together least surely."""
-    from whymatch.show.words import percent, short
-
-    weakest = group.weakest
-    numbers = f"probability {percent(weakest.probability)}, e-value {short(weakest.e_value)}, {weakest.bits:.1f} bits"
-    pair = "" if len(group.texts) == 2 else f", weakest between {plain(weakest.left)} and {plain(weakest.right)}"
-    lines = [f"{len(group.texts)} documents{pair}: {numbers}"]
-    lines += [f"  {plain(id_)}: {_shortened(text, _MAX_TEXT_CHARACTERS)}" for id_, text in group.texts.items()]
-    if weakest.alignment.links:
-        left, right = (_shortened(text) for text in weakest.alignment.links[0].texts)
-        lines.append(f"  because: {left} · {right}")
-    return "\n".join(lines)

@@ -1,10 +1,11 @@
 """Documents from JSON lines, CSV, Parquet or a folder of text files, one by one; bad rows come with their place."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from whymatch.datasets.markup import titled
 from whymatch.files import inside
@@ -16,6 +17,7 @@ from whymatch.reading import (
     JsonObject,
     decoded,
     ending,
+    listed,
     opened,
     read_rows,
 )
@@ -25,7 +27,17 @@ from whymatch.text.spans import is_blank
 _TEXT_ENDINGS = (".txt", ".text", ".md")
 _ENDINGS = (*JSON_ENDINGS, *TABLE_ENDINGS, *_TEXT_ENDINGS)
 _ROWS_CHECKED = 100
+_MAX_NAMES = 100  # of fields that are remembered for a message
+UNTYPED_ENDINGS = (".csv", ".tsv")
 _FIELDS_ADVICE = "Name the fields: --id NAME, --text NAME."
+_TITLE = "title"
+"""The field whose text is put before that of a document, where no other one is named."""
+
+
+class Cell(str):
+    """A value of a table without types: a text that may be meant as a number."""
+
+    __slots__ = ()
 
 
 class CorpusRow(NamedTuple):
@@ -38,6 +50,8 @@ class CorpusRow(NamedTuple):
     id: str
     text: str
     error: ValueError | None = None
+    metadata: Mapping[str, Any] = MappingProxyType({})
+    """The values of the fields that are kept, where the row has them; cells of CSV are `Cell`s."""
 
     def repeating(self, place: str) -> "CorpusRow":
         """The same as a bad row, because its id stands in an earlier place."""
@@ -46,13 +60,26 @@ class CorpusRow(NamedTuple):
 
 @dataclass(frozen=True)
 class CorpusFiles:
-    """A file or a folder of documents; `id` and `text` name their fields, and a "title" is put before its text."""
+    """A file or a folder of documents.
+
+    Args:
+        path: the file or the folder.
+        id: the field with the id.
+        text: the field with the text.
+        title: the field whose text is put before that of the document, as a paragraph of its own; "title", where there
+            is one, if none is named.
+        keep: fields whose values come with each document.
+        numbered: whether a row without an id is called by its line, such as "line 7".
+    """
 
     path: Path
     id: str = "id"
     text: str = "text"
     encoding: str = "utf-8"
     max_mb: float = 5.0
+    title: str | None = None
+    keep: tuple[str, ...] = ()
+    numbered: bool = False
 
     def files(self) -> list[Path]:
         """The files in the order in which they are read: of a folder, all whose ending is known; at least one."""
@@ -71,7 +98,8 @@ class CorpusFiles:
         """Reads a little of every table and of the first rows, before slow work starts.
 
         Raises:
-            ValueError: if a table lacks the columns, or none of the first rows is a document.
+            ValueError: if a table lacks the columns, none of the first rows is a document, or no row at all has a field
+                that is named as title or is kept.
         """
         for file in self.files():
             if ending(file) in TABLE_ENDINGS:
@@ -79,6 +107,24 @@ class CorpusFiles:
         first = [*islice(self, _ROWS_CHECKED)]
         if first and all(row.error is not None for row in first):
             raise ValueError(f"No document can be read from {self.path}. {first[0].place}: {first[0].error}")
+        self._check_named()
+
+    @property
+    def _named(self) -> tuple[str, ...]:
+        """The fields that are asked for beside id and text."""
+        return (*self.keep, *(() if self.title is None else (self.title,)))
+
+    def _check_named(self) -> None:
+        """Raises ValueError if no row has one of the fields that are named; reads until all of them were seen."""
+        missing, there = {*self._named}, dict[str, None]()
+        for fields in (row.values for file in self.files() if missing for row in self._read(file)):
+            if not isinstance(fields, ValueError):
+                there |= dict.fromkeys(fields) if len(there) < _MAX_NAMES else {}
+                missing -= fields.keys()
+            if not missing:
+                return
+        for name in sorted(missing):
+            raise ValueError(f'No row of {self.path} has a field "{name}". There are: {listed(there)}.')
 
     def __iter__(self) -> Iterator[CorpusRow]:
         """Every document once, and every bad row; of several with one id, the first is the document."""
@@ -105,7 +151,9 @@ class CorpusFiles:
             try:
                 if isinstance(fields, ValueError):
                     raise fields
-                yield CorpusRow(place, bytes_before + bytes_read, *self._document(fields))
+                kept = self._kept(file, fields)
+                name = self._name(file, f"{unit} {number}") if self.numbered else None
+                yield CorpusRow(place, bytes_before + bytes_read, *self._document(fields, name), metadata=kept)
             except ValueError as error:
                 yield CorpusRow(place, bytes_before + bytes_read, "", "", error)
 
@@ -115,14 +163,14 @@ class CorpusFiles:
         if not self.is_text(file):
             yield from read_rows(
                 file,
-                required=(self.id, self.text),
-                optional=("title",),
+                required=(*dict.fromkeys((*((self.id,) * (not self.numbered)), self.text, *self._named)),),
+                optional=(*((self.id,) * self.numbered), *((_TITLE,) * (self.title is None))),
                 encoding=self.encoding,
                 max_bytes=max_bytes,
                 advice=_FIELDS_ADVICE,
             )
             return
-        name = file.relative_to(self.path).as_posix() if self.path.is_dir() else file.name
+        name = self._name(file) or file.name
         try:
             with opened(file) as data:
                 content = data.read(max_bytes + 1)
@@ -131,23 +179,43 @@ class CorpusFiles:
         except (OSError, ValueError) as error:
             yield FileRow(None, ValueError(str(error)), 0)
 
+    def _name(self, file: Path, row: str = "") -> str:
+        """A row by the path of its file in the folder; one of a single file has no path."""
+        path = file.relative_to(self.path).as_posix() if self.path.is_dir() else ""
+        return ", ".join(filter(None, (path, row)))
+
     def _check_size(self, size: int) -> None:
         if size > self.max_mb * MEGABYTE:
             raise ValueError(f"the text is larger than {self.max_mb:g} MB. Raise the limit (--max-mb), or cut it.")
 
-    def _document(self, fields: JsonObject) -> tuple[str, str]:
-        """The id and the text of a document; raises ValueError if the fields make none."""
-        id_, text, title = fields.get(self.id), fields.get(self.text), fields.get("title") or ""
+    def _kept(self, file: Path, fields: JsonObject) -> Mapping[str, Any]:
+        """The values of the fields that are kept, where there are such fields."""
+        values = {name: fields[name] for name in self.keep if name in fields}
+        if ending(file) not in UNTYPED_ENDINGS:
+            return values
+        return {name: Cell(value) for name, value in values.items()}
+
+    def _document(self, fields: JsonObject, row_name: str | None = None) -> tuple[str, str]:
+        """The id, or else the name of the row, and the text of a document.
+
+        Raises:
+            ValueError: if the fields make none.
+        """
+        title_name = self.title or _TITLE
+        id_, text, title = fields.get(self.id), fields.get(self.text), fields.get(title_name) or ""
         if isinstance(id_, int) and not isinstance(id_, bool):
             id_ = str(id_)
+        if row_name is not None and id_ in (None, ""):
+            id_ = row_name
         if id_ is None or id_ == "":
             raise ValueError(_missing(self.id, fields))
         if not isinstance(id_, str):
             raise ValueError(f'"{self.id}" is a text or a whole number, got {type(id_).__name__}.')
         if text is None:
             raise ValueError(_missing(self.text, fields))
-        if not isinstance(text, str) or not isinstance(title, str):
-            raise ValueError(f'"{self.text}" is a text, got {type(text).__name__}.')
+        for name, value in ((self.text, text), (title_name, title)):
+            if not isinstance(value, str):
+                raise ValueError(f'"{name}" is a text, got {type(value).__name__}.')
         whole = titled(title, text) if title else text
         Document(id_, ())  # raises where it is not valid Unicode
         Document(whole, ())
@@ -170,5 +238,4 @@ def files_in(path: Path, endings: Sequence[str], contents: str, formats: str) ->
 
 
 def _missing(field: str, fields: JsonObject) -> str:
-    names = ", ".join(f"{name!r:.40}" for name in [*fields][:10])
-    return f'there is no "{field}", only {names or "an empty row"}. {_FIELDS_ADVICE}'
+    return f'there is no "{field}", only {listed(fields)}. {_FIELDS_ADVICE}'

@@ -1,7 +1,7 @@
 """From two texts to their alignment: split, encode, compare, solve."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,6 +13,7 @@ from whymatch.cost import Background, Calibrated, Cosine, Cost, Evidence, Order,
 from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.comparing import compare
+from whymatch.matching.frames import Alignments, Frame, with_alignments
 from whymatch.matching.judging import HasBackground, Judge, calibrated, judgements
 from whymatch.matching.parts import Certificate, Judgement, Step, make_link
 from whymatch.matching.relations import shipped_reader
@@ -155,13 +156,40 @@ class Aligner:
         clip: bool = False,
         links_only: bool = False,
         progress: bool | None = None,
-    ) -> list[Alignment]:
+    ) -> Alignments:
         """One alignment per pair, encoded and solved together; `clip` makes k smaller where a text is short.
 
         `links_only` leaves out the margin and the path, which take longer than the links where texts have many spans.
         `progress` says whether a bar is shown: by default at a terminal and in a notebook, where it takes longer.
         """
-        return all_or_raise(self.outcomes(pairs, constraint, clip=clip, links_only=links_only, progress=progress))
+        outcomes = self.outcomes(pairs, constraint, clip=clip, links_only=links_only, progress=progress)
+        return Alignments(all_or_raise(outcomes))
+
+    def align_frame(
+        self,
+        frame: Frame,
+        left: Hashable,
+        right: Hashable,
+        constraint: Constraint | None = None,
+        *,
+        clip: bool = False,
+        progress: bool | None = None,
+    ) -> Frame:
+        """A data frame of pandas or polars, or a table of pyarrow, with the alignments of two of its columns.
+
+        The same frame with further columns: `probability`, `verdict`, `bits`, `links` and `conflicts`, as
+        `Alignments.to_frame` has them, and `error`, which says why a row could not be aligned. Such a row changes
+        nothing for the others. The other arguments are those of `align_many`.
+
+        Raises:
+            TypeError: if it is no such frame.
+            ValueError: if it has no such column, or one of the columns that are added.
+        """
+
+        def outcomes(pairs: list[tuple[Text, Text]]) -> list[Alignment | ValueError]:
+            return self.outcomes(pairs, constraint, clip=clip, links_only=True, progress=progress)
+
+        return with_alignments(frame, left, right, outcomes)
 
     def outcomes(
         self,

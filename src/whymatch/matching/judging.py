@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import inf
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -89,6 +89,11 @@ class Judge:
         """What was fitted to the user's own labelled pairs."""
         self._scales: dict[str, Scale] = {}
         self._checked: Background | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was measured against the background that ships: another process has that too."""
+        own = {digest: scale for digest, scale in self._scales.items() if not scale.background.general}
+        return {name: value for name, value in vars(self).items() if name != "_shipped"} | {"_scales": own}
 
     def scale(self, pairs: Sequence[Pair], vectors: Sequence[Vectors | ValueError]) -> Scale | None:
         """What the evidence of pairs of texts with these vectors is measured by; None if the cost is no evidence.

@@ -68,6 +68,9 @@ class RelationReader:
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = Path(folder)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return shipped_reader, () if self._folder == FOLDER else (self._folder,)
+
     @property
     def card(self) -> Mapping[str, Any]:
         """What the weights were trained on, their licence, and what calibrates them.
@@ -129,9 +132,9 @@ class RelationReader:
 
 
 @cache
-def shipped_reader() -> RelationReader:
-    """The reader with the weights that ship; it is loaded once."""
-    return RelationReader()
+def shipped_reader(folder: Path = FOLDER) -> RelationReader:
+    """The reader with the weights that ship, or with those of a folder; loaded once in each process."""
+    return RelationReader(folder)
 
 
 def combined(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:

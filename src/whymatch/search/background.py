@@ -8,14 +8,42 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from whymatch.cost import Background, Cost
+from whymatch.cost.background import MIN_SPANS, MIN_TEXTS, pieces_of, sample
 from whymatch.cost.evidence import measure_key
 from whymatch.files import read_json, write_whole
 from whymatch.matching.significance import Chance
+from whymatch.search.store import Store
+
+
+def sampled(store: Store, encoder: str) -> Background | None:
+    """A sample of the documents of an index, texts that are equal once; None if they or their spans are too few."""
+    by_digest: dict[bytes, _SampledRow] = {}
+    for batch in store.batches(["id", "digest", "spans"]):
+        ids, digests = (batch.column(name).to_pylist() for name in ("id", "digest"))
+        sizes = batch.column("spans").value_lengths().to_pylist()
+        for id_, digest, size in zip(ids, digests, sizes, strict=True):
+            row = by_digest.get(digest)
+            if row is None or id_ < row.id:
+                by_digest[digest] = _SampledRow(id_, size or 0)
+    distinct = sorted(by_digest.values(), key=lambda row: row.id)
+    parts = {distinct[number].id: part for number, part in sample(distinct)}
+    entries = sorted(store.entries([*parts], skip_damaged=True), key=lambda entry: entry.id)
+    documents = pieces_of([entry.document for entry in entries], enumerate(parts[entry.id] for entry in entries))
+    if len(documents) < MIN_TEXTS or sum(map(len, documents)) < MIN_SPANS:
+        return None
+    return Background(
+        f"{len(by_digest):,} documents of the index",
+        encoder,
+        documents,
+        np.concatenate([entry.vectors[parts[entry.id]] for entry in entries]).astype(np.float32),
+    )
 
 
 @dataclass(frozen=True)
-class SampledRow:
+class _SampledRow:
     """A document that a background may be made of; its length is the number of its spans."""
 
     id: str

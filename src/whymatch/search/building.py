@@ -12,9 +12,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from whymatch.datasets.documents import CorpusFiles, CorpusRow
-from whymatch.matching.aligner import Aligner
+from whymatch.search.columns import Columns, Metadata
 from whymatch.search.encoding import AlignerOrRanker, make_entries
-from whymatch.search.entries import Entry, text_digest
+from whymatch.search.entries import Entry, metadata_digest, text_digest
 from whymatch.search.index import Index
 from whymatch.search.scale import WorkPart, cut_into_parts, run_parts
 
@@ -56,7 +56,8 @@ def build(
     """Makes an index hold the documents of a corpus: new ones are added, changed ones replaced, others left alone.
 
     Ended at any moment and called again, it goes on where it was: documents that are there with the same text are not
-    encoded again. `prune` deletes documents that the corpus does not have, unless a row was bad: it may be one of them.
+    encoded again, also where their metadata have changed. `prune` deletes documents that the corpus does not have,
+    unless a row was bad: it may be one of them.
     """
     report, known = BuildReport(), index.digests()
     seen: set[str] = set()
@@ -64,7 +65,7 @@ def build(
     while batch := list(islice(stream, documents_per_transaction)):
         seen.update(row.id for row in batch if row.error is None)
         start = time.perf_counter()
-        entries, complaints = encode_rows(index.aligner, batch, known)
+        entries, complaints = encode_rows(index, batch, known)
         report.encoding_seconds += time.perf_counter() - start
         for complaint in complaints:
             complain(complaint)
@@ -78,15 +79,37 @@ def build(
     return report
 
 
+def kept_columns(corpus: CorpusFiles) -> Columns:
+    """The columns that a corpus is to be indexed with, their types inferred from all of its rows."""
+    return Columns.inferred(corpus.keep, (row.metadata for row in corpus if row.error is None))
+
+
 def encode_rows(
-    aligner: Aligner, rows: Sequence[CorpusRow], known: Mapping[str, bytes]
+    index: Index, rows: Sequence[CorpusRow], known: Mapping[str, tuple[bytes, bytes]]
 ) -> tuple[list[Entry], list[str]]:
-    """The entries of rows whose texts differ from the known digests, and complaints about bad rows."""
-    complaints = [f"{row.place}: {row.error}" for row in rows if row.error is not None]
-    new = {row.id: row for row in rows if row.error is None and known.get(row.id) != text_digest(row.text)}
-    outcomes = make_entries(aligner, {id_: row.text for id_, row in new.items()})
+    """The entries of rows that differ from the known digests, and complaints about bad rows.
+
+    Rows whose text is known are not encoded: their entries are those of the index, with other metadata.
+    """
+    complaints, new, metadata = list[str](), dict[str, CorpusRow](), dict[str, Metadata]()
+    for row in rows:
+        try:
+            if row.error is not None:
+                raise row.error
+            kept = index.columns.metadata(row.metadata)
+        except ValueError as error:
+            complaints.append(f"{row.place}: {error}")
+            continue
+        if known.get(row.id) != (text_digest(row.text), metadata_digest(kept)):
+            new[row.id], metadata[row.id] = row, kept
+    same = [id_ for id_, row in new.items() if id_ in known and known[id_][0] == text_digest(row.text)]
+    outcomes: dict[str, Entry | ValueError] = {
+        entry.id: entry for entry in index.store.entries(same, skip_damaged=True) if entry.text == new[entry.id].text
+    }
+    outcomes |= make_entries(index.aligner, {id_: row.text for id_, row in new.items() if id_ not in outcomes})
     complaints += [f"{new[id_].place}: {bad}" for id_, bad in outcomes.items() if isinstance(bad, ValueError)]
-    return [entry for entry in outcomes.values() if isinstance(entry, Entry)], complaints
+    entries = [entry.with_metadata(metadata[id_]) for id_, entry in outcomes.items() if isinstance(entry, Entry)]
+    return entries, complaints
 
 
 def build_on_ray(
@@ -108,7 +131,7 @@ def build_on_ray(
     home = index.store.folder.absolute()
     row_counts, repeated = _survey(corpus)
     limit = index.aligner.limit
-    facts = [index.identity.to_json().decode(), asdict(corpus), repeated, limit]
+    facts = [index.identity.to_json().decode(), str(index.columns), asdict(corpus), repeated, limit]
     parts = cut_into_parts(row_counts, home / "parts", facts, rows_per_part)
     total, done = sum(part.rows for part in parts), 0
     rows_of = {part.out: part.rows for part in parts}
@@ -148,7 +171,7 @@ class _IndexingWorker:
         tables, complaints = [self.index.store.schema.empty_table()], []
         stream = map(self._unless_repeated, part.rows_from(self.corpus.rows))
         while batch := list(islice(stream, DOCUMENTS_PER_TRANSACTION)):
-            entries, bad = encode_rows(self.index.aligner, batch, self.known)
+            entries, bad = encode_rows(self.index, batch, self.known)
             complaints += bad
             if entries:
                 tables.append(self.index.to_rows(entries))

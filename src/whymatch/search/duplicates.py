@@ -1,10 +1,11 @@
 """Groups of documents that say the same, with their links, from the neighbours of each document alone."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from math import log2
-from typing import Any
+from typing import Any, overload
 
 import pyarrow as pa
 
@@ -13,8 +14,10 @@ from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.significance import Scale
 from whymatch.matching.solving import Solved
-from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, pooled
+from whymatch.search.columns import Metadata
+from whymatch.search.entries import Entry, from_arrow, pooled, text_digest
 from whymatch.search.index import Index
+from whymatch.show.words import groups_verdict
 from whymatch.text.encoders import all_or_raise
 
 MAX_E_VALUE = 0.01
@@ -53,14 +56,73 @@ class DuplicateGroup:
     """The texts of its documents by id, in the order of the ids."""
     pairs: tuple[Duplicate, ...]
     """Its duplicates, the surest first."""
-    weakest: Duplicate
-    """The least sure pair without which the group would fall apart."""
+    reasons: tuple[Duplicate, ...]
+    """The surest pairs that connect all of its documents, one fewer than there are documents, the surest first."""
+    metadata: Mapping[str, Metadata] = field(default_factory=dict)
+    """What the index keeps of its documents, by their ids."""
+
+    @property
+    def weakest(self) -> Duplicate:
+        """The least sure pair without which the group would fall apart."""
+        return self.reasons[-1]
+
+    def surest(self, id_: str) -> Duplicate:
+        """The surest pair that one of its documents is in."""
+        return next(pair for pair in self.pairs if id_ in (pair.left, pair.right))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        weakest = {"left": self.weakest.left, "right": self.weakest.right}
-        pairs = [pair.to_dict() for pair in self.pairs]
-        return {"documents": dict(self.texts), "weakest": weakest, "pairs": pairs}
+        reasons = [{"left": pair.left, "right": pair.right} for pair in self.reasons]
+        return {
+            "documents": dict(self.texts),
+            "metadata": {id_: dict(own) for id_, own in self.metadata.items()},
+            "probability": self.weakest.probability,
+            "weakest": reasons[-1],
+            "reasons": reasons,
+            "pairs": [pair.to_dict() for pair in self.pairs],
+        }
+
+
+@dataclass(frozen=True)
+class DuplicateGroups(Sequence[DuplicateGroup]):
+    """The groups of documents of an index that say the same, the surest first."""
+
+    groups: tuple[DuplicateGroup, ...]
+    documents: int
+    """How many documents were compared."""
+    background: str
+    """What evidence was measured against."""
+    e_value: float | None
+    """The limit that was asked for; None if there was none."""
+    probability: float | None
+    """The limit that was asked for; None if there was none."""
+
+    @overload
+    def __getitem__(self, place: int) -> DuplicateGroup: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[DuplicateGroup, ...]: ...
+    def __getitem__(self, place: int | slice) -> DuplicateGroup | tuple[DuplicateGroup, ...]:
+        return self.groups[place]
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @property
+    def verdict(self) -> str:
+        """How much was found, in one sentence."""
+        return groups_verdict([len(group.texts) for group in self], self.documents)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        limits = {"e_value": self.e_value, "probability": self.probability}
+        about = {"verdict": self.verdict, "documents": self.documents, "background": self.background, "limits": limits}
+        return {**about, "groups": [group.to_dict() for group in self]}
+
+    def to_html(self) -> str:
+        """A page that needs nothing else: the documents of each group, and the spans that say why."""
+        from whymatch.show.grouped import page
+
+        return page(self.to_dict())
 
 
 def duplicates(
@@ -70,27 +132,37 @@ def duplicates(
     probability: float | None = None,
     neighbours: int = NEIGHBOURS,
     progress: Callable[[int], None] = lambda done: None,
-) -> list[DuplicateGroup]:
+) -> DuplicateGroups:
     """The groups of documents that say the same, the surest first.
 
-    Each document is aligned with its nearest `neighbours` by pooled vectors and as many by spans, so that the work
-    grows with the number of documents and not with its square. A pair is kept whose e-value is at most `e_value`
-    (`MAX_E_VALUE` if neither is given) and whose probability is at least `probability`, or whose texts are equal.
+    Each document is aligned with its nearest `neighbours` by pooled vectors and as many by spans, and with one of the
+    same text, so that the work grows with the number of documents and not with its square. A pair is kept whose
+    e-value is at most `e_value` (`MAX_E_VALUE` if neither is given) and whose probability is at least `probability`, or
+    whose texts are equal.
 
     Raises:
         ValueError: if a limit is out of range.
     """
+    check_limits(e_value, probability, neighbours)
+    if e_value is None and probability is None:
+        e_value = MAX_E_VALUE
+    index = _with_evidence(index)
+    least_surprise = 0.0 if e_value is None else log2(max(1, len(index)) / e_value)
+    groups = _groups([*_pairs(index, neighbours, least_surprise, probability or 0.0, progress)])
+    if index.columns:
+        kept = {entry.id: entry.metadata for entry in index.entries(id_ for group in groups for id_ in group.texts)}
+        groups = [replace(group, metadata={id_: kept[id_] for id_ in group.texts}) for group in groups]
+    assert index.scale is not None
+    return DuplicateGroups(tuple(groups), len(index), index.scale.background.name, e_value, probability)
+
+
+def check_limits(e_value: float | None, probability: float | None, neighbours: int) -> None:
+    """Raises ValueError for limits of `duplicates` that are out of range."""
     if neighbours < 1 or (e_value is not None and not e_value > 0) or not 0 <= (probability or 0) <= 1:
         raise ValueError(
             "Duplicates take an e-value above 0, a probability from 0 to 1 and 1 or more neighbours, "
             f"got {e_value}, {probability} and {neighbours}."
         )
-    if e_value is None and probability is None:
-        e_value = MAX_E_VALUE
-    index = _with_evidence(index)
-    least_surprise = 0.0 if e_value is None else log2(max(1, len(index)) / e_value)
-    pairs = [*_pairs(index, neighbours, least_surprise, probability or 0.0, progress)]
-    return _groups(pairs)
 
 
 def _pairs(
@@ -100,10 +172,12 @@ def _pairs(
     scale, documents = index.scale, len(index)
     assert scale is not None
     seen: set[tuple[str, str]] = set()
+    first_with: dict[bytes, str] = {}
     done = 0
-    for batch in index.store.batches(ENTRY_COLUMNS, _DOCUMENTS_PER_BATCH):
-        entries = from_arrow(pa.Table.from_batches([batch]), index.store.folder)
-        near = [pair for pair in dict.fromkeys(_near_pairs(index, entries, neighbours)) if pair not in seen]
+    for batch in index.store.batches(index.store.entry_columns, _DOCUMENTS_PER_BATCH):
+        entries = from_arrow(pa.Table.from_batches([batch]), index.store.folder, index.columns)
+        pairs = dict.fromkeys(chain(_equal_pairs(entries, first_with), _near_pairs(index, entries, neighbours)))
+        near = [pair for pair in pairs if pair not in seen]
         seen.update(near)
         by_id = {entry.id: entry for entry in index.entries(dict.fromkeys(id_ for pair in near for id_ in pair))}
         solved = all_or_raise(index.solve([(by_id[left], by_id[right]) for left, right in near]))
@@ -129,6 +203,14 @@ def _kept(solved: Sequence[Solved], scale: Scale, least_surprise: float, probabi
     ]
 
 
+def _equal_pairs(entries: Sequence[Entry], first_with: dict[bytes, str]) -> Iterator[tuple[str, str]]:
+    """The pairs of entries with the first one of the same text, by digest, each in the order of the ids."""
+    for entry in entries:
+        first = first_with.setdefault(text_digest(entry.text), entry.id)
+        if first != entry.id:
+            yield (first, entry.id) if first < entry.id else (entry.id, first)
+
+
 def _near_pairs(index: Index, entries: Sequence[Entry], neighbours: int) -> Iterator[tuple[str, str]]:
     """The pairs of entries with their nearest by pooled vectors and by spans, each in the order of the ids."""
     for entry in entries:
@@ -142,24 +224,26 @@ def _near_pairs(index: Index, entries: Sequence[Entry], neighbours: int) -> Iter
 def _groups(pairs: Sequence[Duplicate]) -> list[DuplicateGroup]:
     """The connected documents of pairs, groups with the surest pair first: Kruskal's algorithm, by p-value."""
     group_of: dict[str, set[str]] = {}
-    weakest: dict[int, Duplicate] = {}
+    reasons: dict[int, list[Duplicate]] = defaultdict(list)
     ordered = sorted(pairs, key=lambda pair: (pair.p_value, -pair.bits, pair.left, pair.right))
     for pair in ordered:
         left, right = (group_of.setdefault(id_, {id_}) for id_ in (pair.left, pair.right))
         if left is not right:
             left |= right
             group_of |= dict.fromkeys(right, left)
-            weakest[id(left)] = pair
+            reasons[id(left)] += [*reasons.pop(id(right), ()), pair]
     members: dict[int, list[Duplicate]] = defaultdict(list)
     for pair in ordered:
         members[id(group_of[pair.left])].append(pair)
-    return [_group(own, weakest[group]) for group, own in members.items()]
+    return [_group(own, reasons[group]) for group, own in members.items()]
 
 
-def _group(pairs: Sequence[Duplicate], weakest: Duplicate) -> DuplicateGroup:
+def _group(pairs: Sequence[Duplicate], reasons: Sequence[Duplicate]) -> DuplicateGroup:
     texts = {pair.left: pair.alignment.left.text for pair in pairs}
     texts |= {pair.right: pair.alignment.right.text for pair in pairs}
-    return DuplicateGroup({id_: texts[id_] for id_ in sorted(texts)}, tuple(pairs), weakest)
+    connecting = {id(pair) for pair in reasons}
+    ordered = tuple(pair for pair in pairs if id(pair) in connecting)
+    return DuplicateGroup({id_: texts[id_] for id_ in sorted(texts)}, tuple(pairs), ordered)
 
 
 def _with_evidence(index: Index) -> Index:

@@ -3,12 +3,14 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from whymatch import __version__
 from whymatch.matching.aligner import Aligner, Text
+from whymatch.progress import call_progress
+from whymatch.search.columns import Columns
 from whymatch.search.entries import Entry, make_entry, pooled
 from whymatch.text.document import Document, document
 from whymatch.text.encoders import encode_texts, reads_pairs
@@ -63,6 +65,41 @@ def make_entries(
         except ValueError as error:
             outcomes[id_] = error
     return {id_: outcomes[id_] for id_ in texts}
+
+
+def given_entries(
+    aligner: Aligner,
+    columns: Columns,
+    documents: Mapping[str, Text],
+    metadata: Mapping[str, Mapping[str, Any]],
+    progress: bool | None,
+) -> list[Entry]:
+    """The entries of documents by id, with what the columns keep of them; `progress` says whether a bar is shown.
+
+    Raises:
+        TypeError: if documents or metadata are no dictionaries.
+        ValueError: for the first document that cannot be kept.
+    """
+    for name, given in (("Documents", documents), ("Metadata", metadata)):
+        if not isinstance(given, Mapping):
+            raise TypeError(f"{name} are a dictionary by id, got {type(given).__name__}.")
+    unknown = next((id_ for id_ in metadata if id_ not in documents), None)
+    if unknown is not None:
+        raise ValueError(f"There are metadata of {unknown!r:.60}, which is not among the documents.")
+    kept = {}
+    for id_ in documents:
+        try:
+            kept[id_] = columns.metadata(metadata.get(id_, {}))
+        except ValueError as error:
+            raise ValueError(f"Document {id_!r}: {error}") from None
+    entries = []
+    with call_progress("encoding", len(documents), progress) as update:
+        outcomes = make_entries(aligner, documents, lambda done, texts: update(done, total=texts))
+    for id_, outcome in outcomes.items():
+        if isinstance(outcome, ValueError):
+            raise ValueError(f"Document {id_!r}: {outcome}")
+        entries.append(outcome.with_metadata(kept[id_]))
+    return entries
 
 
 def split_text(aligner: Aligner, text: Text) -> Document:
@@ -139,6 +176,11 @@ class Identity:
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode()
+
+    @property
+    def known_spans(self) -> str | None:
+        """The name by which `Aligner` knows how texts are cut; None for a function of the user's own."""
+        return self.spans if self.spans in SPLITTERS else None
 
     def __str__(self) -> str:
         return f"{self.encoder} over spans of the kind {self.spans!r}"

@@ -3,23 +3,23 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from whymatch.cost import Background
-from whymatch.cost.background import MIN_SPANS, MIN_TEXTS, pieces_of, sample
 from whymatch.cost.evidence import measure_key
 from whymatch.matching.aligner import Aligner, Text
 from whymatch.matching.shipped import shipped_background
 from whymatch.matching.significance import Scale
 from whymatch.matching.solving import SIGNIFICANT, Solved
-from whymatch.progress import call_progress
-from whymatch.search.background import KeptBackground, SampledRow
-from whymatch.search.encoding import AlignerOrRanker, Identity, aligner_and_constraint, make_entries, split_text
-from whymatch.search.entries import ENTRY_COLUMNS, TAIL_COLUMNS, Entry, from_arrow, table_schema, to_arrow
+from whymatch.search.background import KeptBackground, sampled
+from whymatch.search.columns import Columns
+from whymatch.search.encoding import AlignerOrRanker, Identity, aligner_and_constraint, given_entries, split_text
+from whymatch.search.entries import TAIL_COLUMNS, Entry, metadata_digest, table_schema, to_arrow
 from whymatch.search.results import Hit, SearchResults
-from whymatch.search.store import Candidate, Store
+from whymatch.search.store import Candidate, Selected, Store
 from whymatch.text.document import Document
 from whymatch.text.encoders import Vectors
 from whymatch.transport.constraints import Constraint
@@ -52,15 +52,44 @@ class Index:
 
     @classmethod
     def open(cls, folder: str | Path, matcher: "AlignerOrRanker | None" = None) -> "Index":
-        """The index in a folder; raises ValueError if there is none, or one written with another encoder."""
+        """The index in a folder; raises ValueError if there is none, or one written with another encoder.
+
+        Without a matcher, texts are split as the documents of the index were, and encoded by default.
+        """
         return cls(Store.open(Path(folder)), matcher)
 
     @classmethod
-    def create(cls, folder: str | Path, matcher: "AlignerOrRanker | None" = None) -> "Index":
-        """A new index in a folder, or the one that is there already."""
-        matcher = matcher or Aligner()
-        identity = Identity.of(aligner_and_constraint(matcher)[0])
-        return cls(Store.create(Path(folder), table_schema(identity.dimensions, identity.to_json())), matcher)
+    def create(
+        cls,
+        folder: str | Path,
+        matcher: "AlignerOrRanker | None" = None,
+        *,
+        keep: Mapping[str, type] | None = None,
+    ) -> "Index":
+        """A new index in a folder, or the one that is there already.
+
+        Args:
+            folder: a new or an empty one, or that of the index.
+            matcher: what splits and encodes; by default `Aligner()`, or what the index was written with.
+            keep: the columns that are kept with each document, by name: str, int, float or bool. They come with the
+                results of a search, and filter it.
+
+        Raises:
+            ValueError: if the index that is there has another encoder or other columns, or the folder holds anything
+                else, or a name cannot be that of a column.
+        """
+        columns = Columns.of(keep or {})
+        folder = Path(folder)
+        if matcher is None and Store.is_in(folder):
+            index = cls.open(folder)
+        else:
+            matcher = matcher or Aligner()
+            identity = Identity.of(aligner_and_constraint(matcher)[0])
+            index = cls(Store.create(folder, table_schema(identity.dimensions, identity.to_json(), columns)), matcher)
+        if keep is not None and index.columns != columns:
+            there, asked = (str(own) or "nothing" for own in (index.columns, columns))
+            raise ValueError(f"The index in {folder} keeps {there}, and not {asked}. Index into another folder.")
+        return index
 
     def __repr__(self) -> str:
         return f"Index({str(self.store.folder)!r}, {len(self):,} documents, {self.identity.encoder})"
@@ -68,13 +97,18 @@ class Index:
     @cached_property
     def matcher(self) -> AlignerOrRanker:
         """The aligner or ranker, once its encoder is known to be that of the index."""
-        matcher = self._given_matcher or Aligner()
+        matcher = self._given_matcher or Aligner(self.identity.known_spans or "sentence")
         self.identity.check(Identity.of(aligner_and_constraint(matcher)[0]), self.store.folder)
         return matcher
 
     @cached_property
     def aligner(self) -> Aligner:
         return aligner_and_constraint(self.matcher)[0]
+
+    @property
+    def columns(self) -> Columns:
+        """What is kept of documents beside their texts."""
+        return self.store.columns
 
     @property
     def background(self) -> Background | None:
@@ -114,18 +148,20 @@ class Index:
         for batch in self.store.batches(["id"]):
             yield from batch.column("id").to_pylist()
 
-    def digests(self) -> dict[str, bytes]:
-        """The digest of every document's text, by id."""
-        digests: dict[str, bytes] = {}
-        for batch in self.store.batches(["id", "digest"]):
-            digests |= zip(batch.column("id").to_pylist(), batch.column("digest").to_pylist(), strict=True)
+    def digests(self) -> dict[str, tuple[bytes, bytes]]:
+        """The digests of every document's text and metadata, by id."""
+        digests: dict[str, tuple[bytes, bytes]] = {}
+        for batch in self.store.batches(["id", "digest", *self.columns.fields.values()]):
+            rows = pa.Table.from_batches([batch])
+            ids, of_texts = (rows.column(name).to_pylist() for name in ("id", "digest"))
+            of_metadata = map(metadata_digest, self.columns.read(rows))
+            digests |= zip(ids, zip(of_texts, of_metadata, strict=True), strict=True)
         return digests
 
     def entries(self, ids: Iterable[str]) -> list[Entry]:
         """The documents of these ids with their vectors; raises ValueError if there is no such document."""
         wanted = [*ids]
-        rows = self.store.rows([*dict.fromkeys(wanted)], ENTRY_COLUMNS)
-        entries = {entry.id: entry for entry in from_arrow(rows, self.store.folder)}
+        entries = {entry.id: entry for entry in self.store.entries([*dict.fromkeys(wanted)])}
         missing = [id_ for id_ in wanted if id_ not in entries]
         if missing:
             raise ValueError(f"There is no document {missing[0]!r} in {self.store.folder}.")
@@ -137,37 +173,46 @@ class Index:
         if self._kept.refresh():
             self._scale = None
 
-    def add(self, documents: Mapping[str, Text], *, progress: bool | None = None) -> int:
-        """Adds documents by id, in one transaction, and returns how many were new; others keep their text.
+    def add(
+        self,
+        documents: Mapping[str, Text],
+        metadata: Mapping[str, Mapping[str, Any]] | None = None,
+        *,
+        progress: bool | None = None,
+    ) -> int:
+        """Adds documents by id, in one transaction, and returns how many were new; others stay as they are.
 
-        `progress` says whether a bar is shown: by default at a terminal and in a notebook, where it takes longer.
+        Args:
+            documents: texts by id.
+            metadata: by id, the values of the columns that the index keeps; those that are left out are None.
+            progress: whether a bar is shown: by default at a terminal and in a notebook, where it takes longer.
+
+        Raises:
+            ValueError: if a document cannot be kept. Then none of them is.
         """
-        return self.write(self._encode(documents, progress), replace=False)
+        return self.write(given_entries(self.aligner, self.columns, documents, metadata or {}, progress), replace=False)
 
-    def replace(self, documents: Mapping[str, Text], *, progress: bool | None = None) -> int:
+    def replace(
+        self,
+        documents: Mapping[str, Text],
+        metadata: Mapping[str, Mapping[str, Any]] | None = None,
+        *,
+        progress: bool | None = None,
+    ) -> int:
         """Adds documents, or puts them in the place of those with the same ids, in one transaction.
 
-        `progress` is as for `add`.
+        What is kept of a document that `metadata` does not name stays as it is. Otherwise as `add`.
         """
-        return self.write(self._encode(documents, progress), replace=True)
+        entries = given_entries(self.aligner, self.columns, documents, given := metadata or {}, progress)
+        unnamed = [entry.id for entry in entries if self.columns and entry.id not in given]
+        there = {entry.id: entry.metadata for entry in self.store.entries(unnamed, skip_damaged=True)}
+        return self.write([one.with_metadata(there.get(one.id, one.metadata)) for one in entries], replace=True)
 
     def delete(self, ids: Iterable[str]) -> int:
         """Deletes the documents of these ids, and returns how many there were."""
         if isinstance(ids, str):
             raise TypeError("delete takes a list of ids; this one is a single string.")
         return self._changed(self.store.delete(ids))
-
-    def _encode(self, documents: Mapping[str, Text], progress: bool | None) -> list[Entry]:
-        if not isinstance(documents, Mapping):
-            raise TypeError(f"Documents are a dictionary of texts by id, got {type(documents).__name__}.")
-        entries = []
-        with call_progress("encoding", len(documents), progress) as update:
-            outcomes = make_entries(self.aligner, documents, lambda done, texts: update(done, total=texts))
-        for id_, outcome in outcomes.items():
-            if isinstance(outcome, ValueError):
-                raise ValueError(f"Document {id_!r}: {outcome}")
-            entries.append(outcome)
-        return entries
 
     def write(self, entries: Sequence[Entry], *, replace: bool) -> int:
         """Writes entries in one transaction, and returns how many; with `replace` also those whose ids are there."""
@@ -200,7 +245,7 @@ class Index:
         """Samples a background where there is none, or one of an index half or twice as large; measures all tails."""
         documents = len(self)
         if not self._kept.fits(documents):
-            background = self._sampled()
+            background = sampled(self.store, self.identity.encoder)
             if background is None:
                 self._kept.remove()
             else:
@@ -211,34 +256,10 @@ class Index:
         outdated = f"measured IS NULL OR NOT starts_with(measured, '{key}')"
         ids = [id_ for batch in self.store.batches(["id"], where=outdated) for id_ in batch.column("id").to_pylist()]
         for start in range(0, len(ids), _DOCUMENTS_PER_MEASUREMENT):
-            rows = self.store.rows(ids[start : start + _DOCUMENTS_PER_MEASUREMENT], ENTRY_COLUMNS)
-            entries = from_arrow(rows, self.store.folder, skip_damaged=True)  # those are reported where they are read
+            chosen = ids[start : start + _DOCUMENTS_PER_MEASUREMENT]
+            entries = self.store.entries(chosen, skip_damaged=True)  # those are reported where they are read
             if entries:
                 self.store.update_tails(self.to_rows(entries).select(TAIL_COLUMNS))
-
-    def _sampled(self) -> Background | None:
-        """A sample of its documents, texts that are equal once; None if they or their spans are too few."""
-        by_digest: dict[bytes, SampledRow] = {}
-        for batch in self.store.batches(["id", "digest", "spans"]):
-            ids, digests = (batch.column(name).to_pylist() for name in ("id", "digest"))
-            sizes = batch.column("spans").value_lengths().to_pylist()
-            for id_, digest, size in zip(ids, digests, sizes, strict=True):
-                row = by_digest.get(digest)
-                if row is None or id_ < row.id:
-                    by_digest[digest] = SampledRow(id_, size or 0)
-        distinct = sorted(by_digest.values(), key=lambda row: row.id)
-        parts = {distinct[number].id: part for number, part in sample(distinct)}
-        rows = self.store.rows([*parts], ENTRY_COLUMNS)
-        entries = sorted(from_arrow(rows, self.store.folder, skip_damaged=True), key=lambda entry: entry.id)
-        documents = pieces_of([entry.document for entry in entries], enumerate(parts[entry.id] for entry in entries))
-        if len(documents) < MIN_TEXTS or sum(map(len, documents)) < MIN_SPANS:
-            return None
-        return Background(
-            f"{len(by_digest):,} documents of the index",
-            self.identity.encoder,
-            documents,
-            np.concatenate([entry.vectors[parts[entry.id]] for entry in entries]).astype(np.float32),
-        )
 
     def _own_key(self) -> str | None:
         """What tails that are kept were measured against; None where they are not kept."""
@@ -271,22 +292,33 @@ class Index:
         return [known[number].astype(np.float32) for number in range(len(entries))]
 
     def search(
-        self, query: Text, top_k: int = 10, constraint: Constraint | None = None, *, candidates: int = CANDIDATES
+        self,
+        query: Text,
+        top_k: int = 10,
+        constraint: Constraint | None = None,
+        *,
+        candidates: int = CANDIDATES,
+        where: str | None = None,
     ) -> SearchResults:
         """The `top_k` documents whose links with a text are the most surprising.
 
         `candidates` in each of three ways (by vectors of texts and of spans, by words) are aligned, exactly, from
         stored vectors; k is clipped where a text is short. The constraint is a ranker's own, or `UpTo(1)`: every link
-        with evidence.
+        with evidence. `where` is a filter such as "year > 2019" over the columns that are kept: documents for which it
+        does not hold are not looked at, and e-values count the others alone.
+
+        Raises:
+            ValueError: if the text or the filter cannot be read.
         """
         if top_k < 1 or candidates < 1:
             raise ValueError(
                 f"A search gives 1 or more documents of 1 or more candidates, got {top_k} of {candidates}."
             )
+        among = None if where is None else self.store.selected(where)
         text = self.split(query)
         (vectors,) = self.aligner.encoder.encode([text.text], [text.spans])
-        nearest = self.store.candidates(text.text, vectors, max(top_k, candidates))
-        return self.rank(text, vectors, nearest, top_k, constraint)
+        nearest = self.store.candidates(text.text, vectors, max(top_k, candidates), among)
+        return self.rank(text, vectors, nearest, top_k, constraint, among)
 
     def split(self, text: Text) -> Document:
         """A text with its spans, as documents are split."""
@@ -299,6 +331,7 @@ class Index:
         candidates: Sequence[Candidate],
         top_k: int,
         constraint: Constraint | None = None,
+        among: Selected | None = None,
     ) -> SearchResults:
         """The best candidates by their exact alignment with a text of these vectors (spans, dimensions).
 
@@ -314,14 +347,15 @@ class Index:
         values = dict(zip(plans, ranking_values([*plans.values()], None if ranker else scale), strict=True))
         same = {i for i, entry in enumerate(entries) if scale is not None and entry.text == query.text}
         best = sorted(plans, key=lambda i: (i not in same, -values[i], -plans[i].bits, i))[:top_k]
-        documents = len(self)
+        documents = len(self) if among is None else among.documents
         hits = []
         for i, why in zip(best, self.aligner.explain([plans[i] for i in best], scale=scale), strict=True):
             e_value = None if why.p_value is None else why.p_value * documents
             probability = why.probability
             if ranker is not None:
                 probability = None if ranker.calibration is None else ranker.probability(why.score)
-            hits.append(Hit(entries[i].id, why.score, why, candidates[i].places, values[i], probability, e_value))
+            judged = why.score, why, candidates[i].places, values[i], probability, e_value
+            hits.append(Hit(entries[i].id, *judged, metadata=entries[i].metadata))
         return SearchResults(query.text, tuple(hits), len(candidates), documents)
 
     def solve(

@@ -1,12 +1,12 @@
 """What a search finds: documents with their evidence and the links that make it; and why one ranks above another."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, overload
 
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.parts import Link
-from whymatch.show.words import how_sure, in_words, number, percent, short
+from whymatch.show.words import how_sure, in_words, kept_text, number, percent, short
 from whymatch.text.spans import Span
 
 
@@ -25,7 +25,9 @@ class Hit:
     probability: float | None = None
     """The calibrated chance that it matches; None for a ranker that is not calibrated."""
     e_value: float | None = None
-    """How many documents of the index chance would bring as close: the p-value times their number."""
+    """How many of the documents that were searched chance would bring as close: the p-value times their number."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """What the index keeps of it, by the names of the columns."""
 
     @property
     def bits(self) -> float | None:
@@ -56,6 +58,7 @@ class Hit:
             "score": self.score,
             "ranked_by": self.ranked_by,
             "places": dict(self.places),
+            "metadata": dict(self.metadata),
             "alignment": self.alignment.to_dict(),
         }
 
@@ -127,7 +130,7 @@ class SearchResults(Sequence[Hit]):
     candidates: int
     """How many documents were aligned."""
     documents: int
-    """How many documents the index has."""
+    """How many documents were searched: those of the index, or those for which the filter holds."""
 
     @overload
     def __getitem__(self, place: int) -> Hit: ...
@@ -186,7 +189,8 @@ def _gallery_example(hit: Hit, rank: int) -> Mapping[str, Any]:
         "links": [[*link.at, link.share] for link in hit.links],
     }
     sides = {side: {**values[side], "marked": []} for side in ("left", "right")}
-    return {"title": f"{rank}. {hit.id}", **sides, "chosen": 0, "rules": [rule], "sure": how_sure(values)}
+    kept = f" ({kept_text(hit.metadata)})" if hit.metadata else ""
+    return {"title": f"{rank}. {hit.id}{kept}", **sides, "chosen": 0, "rules": [rule], "sure": how_sure(values)}
 
 
 def facts_in_words(hit: Hit) -> list[str]:

@@ -17,7 +17,9 @@ import pyarrow as pa
 from lancedb.index import FTS, IvfSq
 from lancedb.query import LanceVectorQueryBuilder, MatchQuery
 
+from whymatch.search.columns import Columns
 from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, pooled
+from whymatch.search.filters import condition, explained
 
 PROBED_PARTITIONS = 32  # of the index of pooled vectors
 PROBED_SPAN_PARTITIONS = 8  # of the index of spans' vectors, for each span of a query; 32 find hardly more
@@ -47,19 +49,33 @@ class Candidate(NamedTuple):
         return sum(1 / (_RANK_FUSION + place) for place in self.places.values())
 
 
+class Selected(NamedTuple):
+    """The documents for which a filter holds: LanceDB's condition, and how many there are."""
+
+    condition: str
+    documents: int
+
+
 class Store:
     """One version of the table, until `refresh` or a change of its own moves on to the newest."""
 
     def __init__(self, folder: Path, table: lancedb.table.Table) -> None:
         self.folder = folder
         self.table = table
+        self.columns = Columns.of_schema(table.schema)
+        """What is kept of documents beside their texts."""
         self.indexed_columns = self._indexed_columns()
         self._threads = ThreadPoolExecutor(_WAYS, "whymatch search")  # started by the first search
 
     @classmethod
+    def is_in(cls, folder: Path) -> bool:
+        """Whether there is a table in a folder."""
+        return (folder / f"{_TABLE}.lance").is_dir()
+
+    @classmethod
     def open(cls, folder: Path) -> "Store":
         """The table in a folder; raises ValueError if there is none, or a damaged one."""
-        if not (folder / f"{_TABLE}.lance").is_dir():
+        if not cls.is_in(folder):
             raise ValueError(f"There is no index in {folder}. Make one: whymatch index CORPUS {folder}.")
         try:
             return cls(folder, lancedb.connect(str(folder)).open_table(_TABLE))
@@ -71,7 +87,7 @@ class Store:
         """A new table in a folder, or the one that is there; raises ValueError if the folder holds anything else."""
         folder.mkdir(parents=True, exist_ok=True)
         others = {path.name for path in folder.iterdir()} - {f"{_TABLE}.lance", "parts"}
-        if others and not (folder / f"{_TABLE}.lance").is_dir():
+        if others and not cls.is_in(folder):
             raise ValueError(f"{folder} is no index, and holds {min(others)}. Name a new or an empty folder.")
         database = lancedb.connect(str(folder))
         try:
@@ -158,13 +174,28 @@ class Store:
         empty = self.schema.empty_table().select([*names])
         return pa.concat_tables([empty, *(self.read(partial(query, batch)) for batch in _batches_of_ids(ids))])
 
-    def candidates(self, text: str, vectors: np.ndarray, number: int) -> list[Candidate]:
-        """The `number` documents nearest to a text with these vectors in each of three ways, best fused ranks first."""
+    def selected(self, where: str) -> "Selected":
+        """The documents for which a filter holds; raises ValueError if it cannot be used."""
+        known = condition(where, self.columns)
+        try:
+            return Selected(known, int(self.table.count_rows(known)))
+        except (ValueError, RuntimeError) as error:
+            if isinstance(error, ValueError) or "filter expression" in str(error):
+                raise explained(error, where, self.columns) from None
+        return Selected(known, self.read(lambda: int(self.table.count_rows(known))))  # another version, or an OSError
+
+    def candidates(
+        self, text: str, vectors: np.ndarray, number: int, among: "Selected | None" = None
+    ) -> list[Candidate]:
+        """The `number` documents nearest to a text with these vectors in each of three ways, best fused ranks first.
+
+        They are looked for among all documents, or among those that were selected.
+        """
 
         ways: Mapping[str, Callable[[], pa.Table]] = {
-            "text": partial(self._near_texts, pooled(vectors), number),
-            "spans": partial(self._near_spans, vectors, number),
-            "words": partial(self._with_words, text, number),
+            "text": partial(self._near_texts, pooled(vectors), number, among),
+            "spans": partial(self._near_spans, vectors, number, among),
+            "words": partial(self._with_words, text, number, among),
         }
 
         def query() -> tuple[list[pa.Table], list[Entry]]:
@@ -185,10 +216,23 @@ class Store:
         numbers = dict(zip(found.column("id").to_pylist(), found.column("_rowid").to_pylist(), strict=True))
         if not numbers:
             return []
-        rows = self.table.take_row_ids([*numbers.values()]).select(ENTRY_COLUMNS).to_arrow()
+        rows = self.table.take_row_ids([*numbers.values()]).select(self.entry_columns).to_arrow()
         if {*rows.column("id").to_pylist()} != numbers.keys():
-            rows = self.rows([*numbers], ENTRY_COLUMNS)
-        return from_arrow(rows, self.folder)
+            rows = self.rows([*numbers], self.entry_columns)
+        return from_arrow(rows, self.folder, self.columns)
+
+    @property
+    def entry_columns(self) -> list[str]:
+        """The columns that an entry is read from."""
+        return [*ENTRY_COLUMNS, *self.columns.fields.values()]
+
+    def entries(self, ids: Sequence[str], *, skip_damaged: bool = False) -> list[Entry]:
+        """The documents of these ids that there are, in any order, damaged ones too or without them.
+
+        Raises:
+            OSError: naming the first damaged document, unless those are skipped.
+        """
+        return from_arrow(self.rows(ids, self.entry_columns), self.folder, self.columns, skip_damaged=skip_damaged)
 
     def nearest_texts(self, vector: np.ndarray, number: int) -> list[str]:
         """The ids of the documents whose pooled vectors are nearest to a pooled vector."""
@@ -198,26 +242,32 @@ class Store:
         """The ids of the documents with the highest sum, over these spans, of the similarity of their nearest span."""
         return list(self.read(lambda: self._near_spans(vectors, number).column("id").to_pylist()))
 
-    def _near_texts(self, vector: np.ndarray, number: int) -> pa.Table:
-        return self._nearest("pooled", vector, number, PROBED_PARTITIONS).to_arrow()
+    def _near_texts(self, vector: np.ndarray, number: int, among: Selected | None = None) -> pa.Table:
+        return self._nearest("pooled", vector, number, PROBED_PARTITIONS, among).to_arrow()
 
-    def _near_spans(self, vectors: np.ndarray, number: int) -> pa.Table:
+    def _near_spans(self, vectors: np.ndarray, number: int, among: Selected | None = None) -> pa.Table:
         chosen = np.linspace(0, len(vectors) - 1, min(len(vectors), _MAX_QUERY_SPANS)).astype(int)
-        query = self._nearest("vectors", vectors[chosen], number, PROBED_SPAN_PARTITIONS)
+        query = self._nearest("vectors", vectors[chosen], number, PROBED_SPAN_PARTITIONS, among)
         coarse = "vectors" in self.indexed_columns
         return (query.refine_factor(_REFINE_FACTOR) if coarse else query).to_arrow()
 
-    def _nearest(self, column: str, vectors: np.ndarray, number: int, partitions: int) -> LanceVectorQueryBuilder:
+    def _nearest(
+        self, column: str, vectors: np.ndarray, number: int, partitions: int, among: Selected | None
+    ) -> LanceVectorQueryBuilder:
         query = self.table.search(vectors.astype(np.float32), vector_column_name=column, query_type="vector")
         nearest = query.distance_type("cosine").nprobes(partitions).limit(number)
+        if among is not None:  # where few are selected, more partitions are probed
+            nearest = nearest.where(among.condition, prefilter=True).maximum_nprobes(0)
         return nearest.select(["id", "_distance"]).with_row_id(True)
 
-    def _with_words(self, text: str, number: int) -> pa.Table:
+    def _with_words(self, text: str, number: int, among: Selected | None = None) -> pa.Table:
         """The rows that share words with a text, by BM25; none where there is no full-text index yet."""
         words = [*dict.fromkeys(re.findall(r"\w+", text.lower()))][:_MAX_QUERY_WORDS]
         if not words or "text" not in self.indexed_columns:
-            return pa.table({"id": pa.array([], pa.string()), "_rowid": pa.array([], pa.uint64())})
+            return self.table.schema.empty_table().select(["id"]).append_column("_rowid", pa.array([], pa.uint64()))
         query = self.table.search(MatchQuery(" ".join(words), "text"), query_type="fts").limit(number)
+        if among is not None:
+            query = query.where(among.condition, prefilter=True)
         return query.select(["id", "_score"]).with_row_id(True).to_arrow()
 
     def compact(self) -> None:

@@ -132,7 +132,7 @@ def _ranked(number: int, why: Alignment) -> dict[str, Any]:
 
 def _search(models: Models, question: Question, asked: SearchRequest) -> bytes:
     """What the index has, as `SearchResults.to_dict` gives it."""
-    results = models.refreshed_index().search(asked.query, asked.top_k, question.constraint)
+    results = models.refreshed_index().search(asked.query, asked.top_k, question.constraint, where=asked.where)
     interruption_point()
     return _json(results.to_dict() | ({"page": results.to_html()} if asked.page else {}))
 

@@ -39,6 +39,11 @@ Text: TypeAlias = Annotated[
     AfterValidator(well_formed),
     Field(description="A text, or a list of strings: a text that is split already."),
 ]
+_Filter: TypeAlias = Annotated[
+    str,
+    AfterValidator(well_formed),
+    Field(description="Only documents for which this holds, such as year > 2019, of the columns that the index keeps."),
+]
 _CONSTRAINTS = "|".join(
     kind.word + (":[1-9][0-9]{0,3}" if fields(kind) else "")  # type: ignore[arg-type]  # all are dataclasses
     for kind in CONSTRAINTS
@@ -159,6 +164,7 @@ class SearchRequest(Choice):
 
     query: Text
     top_k: _Count = 10
+    where: _Filter | None = None
     page: _Page = False
     model_config = _examples({"query": _EXAMPLE["left"], "top_k": 5})
 
@@ -248,7 +254,8 @@ _JUDGED = {"probability": _PROBABILITY, "bits": _BITS, "p_value": _P_VALUE}
 _RANKING = _record({"results": _array(_record(_RANK, {"verdict": _STRING, **_JUDGED}))})
 _E_VALUE = _NULLABLE | {"description": "How many documents of the index chance would bring as close."}
 _HIT = _record(
-    {"id": _STRING, "score": _NUMBER, "places": _OBJECT, "alignment": _ALIGNMENT}, {"e_value": _E_VALUE, **_JUDGED}
+    {"id": _STRING, "score": _NUMBER, "places": _OBJECT, "metadata": _OBJECT, "alignment": _ALIGNMENT},
+    {"e_value": _E_VALUE, **_JUDGED},
 )
 _RESULTS = _record({"query": _STRING, "candidates": _INTEGER, "hits": _array(_HIT)}, {"page": _STRING})
 

@@ -1,6 +1,6 @@
 """What an alignment's dictionary says, in words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 IN_CONTEXT = (
@@ -66,6 +66,26 @@ def short(value: float) -> str:
     if value >= 99.5:
         return f"{value:,.0f}"
     return f"{value:.2g}" if value >= 0.001 else f"{value:.0e}"
+
+
+def value_text(value: str | float | None) -> str:
+    """A value that is kept of a document as text: nothing for none, and numbers as people write them.
+
+    >>> [value_text(value) for value in (None, "unix", 2019, 3.0, 0.1, True)]
+    ['', 'unix', '2019', '3', '0.1', 'true']
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def kept_text(metadata: Mapping[str, Any]) -> str:
+    """What is kept of a document in a line, without what is missing.
+
+    >>> kept_text({"year": 2019, "topic": "unix", "score": None})
+    'year 2019, topic unix'
+    """
+    return ", ".join(f"{name} {value_text(value)}" for name, value in metadata.items() if value is not None)
 
 
 def in_words(picture: Mapping[str, Any]) -> str:
@@ -136,6 +156,16 @@ def plain(text: str) -> str:
     'two lines �[31mred'
     """
     return "".join(c if c.isprintable() or c in JOINERS else "�" for c in " ".join(text.split()))
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """The beginning of a text in a line of at most so many characters, none of which a terminal would obey.
+
+    >>> shortened("All day long there was rain.", 12)
+    'All day lon…'
+    """
+    line = plain(text)
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def verdict(
@@ -209,3 +239,18 @@ def check_verdict(counts: Mapping[Any, int]) -> str:
     parts += [f"{unsupported} {'has' if unsupported == 1 else 'have'} no source"] if unsupported else []
     are = "is" if supported == 1 else "are"
     return f"{supported or 'None'} of {claims} claims {are} supported; {', and '.join(parts)}."
+
+
+def groups_verdict(sizes: Sequence[int], documents: int) -> str:
+    """How many groups of documents say the same, in one sentence, by the number of documents in each.
+
+    >>> groups_verdict([2, 3], 2000)
+    '2 groups of documents say the same: 5 of 2,000 documents.'
+    >>> groups_verdict([], 2000)
+    'No two of 2,000 documents say the same.'
+    """
+    if not sizes:
+        return f"No two of {documents:,} documents say the same."
+    if len(sizes) == 1:
+        return f"{sizes[0]:,} of {documents:,} documents say the same."
+    return f"{len(sizes):,} groups of documents say the same: {sum(sizes):,} of {documents:,} documents."
