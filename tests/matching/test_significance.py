@@ -62,11 +62,19 @@ def test_what_is_no_chance_is_refused(values: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [{"slope": 10**400}, {"fitted_on": "\ud800"}, {"slope": None}, {"offset": float("inf")}]
+    "values",
+    [
+        {"slope": 10**400},
+        {"fitted_on": "\ud800"},
+        {"slope": None},
+        {"offset": float("inf")},
+        {"share": 1},
+        {"general": "false"},
+    ],
 )
 def test_what_is_no_calibration_is_refused(values: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="A calibration has"):
-        Calibration.from_dict({"slope": 1.0, "offset": 0.0, "fitted_on": "x"} | values)
+        Calibration.from_dict({"slope": 1.0, "offset": 0.0, "fitted_on": "x", "share": 0.5} | values)
 
 
 @pytest.mark.parametrize("texts", [0, 1, 4, 20, 65, 200, 5000])

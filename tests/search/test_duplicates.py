@@ -74,7 +74,7 @@ def test_limits_are_those_of_every_pair_and_copies_are_always_found(index: Index
         assert kept == {ids for ids, pair in pairs.items() if pair.e_value <= limit} | {("copy", "post-3")}
     for limit in (0.5, 0.9, 0.999, 1.0):
         found = [p for group in duplicates(index, probability=limit) for p in group.pairs]
-        assert all(pair.probability >= limit for pair in found)
+        assert all(pair.probability is not None and pair.probability >= limit for pair in found)
         assert ("copy", "post-3") in {(pair.left, pair.right) for pair in found}
 
 
@@ -121,3 +121,21 @@ def test_costs_without_evidence_are_judged_by_evidence_of_the_same_vectors(index
 def test_limits_out_of_range_are_refused(index: Index, limits: dict[str, float], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="Duplicates take"):
         duplicates(index, **limits)  # type: ignore[arg-type]
+
+
+def test_equal_texts_are_the_surest_even_if_they_are_templates(tmp_path: Path) -> None:
+    index = Index.create(tmp_path / "index", aligner())
+    index.add({f"{n:03}": post(n) for n in range(80)} | {"twin-a": "word9 x", "twin-b": "word9 x\r\n"})
+    groups = duplicates(index, e_value=1e9, neighbours=3)
+    assert {groups[0].pairs[0].left, groups[0].pairs[0].right} == {"twin-a", "twin-b"}
+
+
+def test_the_best_of_many_is_less_probable_than_a_pair_that_was_given(index: Index) -> None:
+    scale, alone = index.scale, index.aligner.judge.scale_of(index.background or index.aligner.judge._shipped)
+    assert scale is not None
+    surprise = np.linspace(0, 40, 50)
+    among, given = (one.calibration.probability(surprise) for one in (scale, alone))
+    assert (among < given).all()
+    odds = (given / (1 - given)) / (among / (1 - among))
+    share = alone.calibration.share
+    np.testing.assert_allclose(odds, (len(index) - 1) * share / (1 - share), rtol=1e-6)

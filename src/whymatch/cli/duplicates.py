@@ -127,7 +127,7 @@ def _write_csv(file: Path, groups: "DuplicateGroups", index: "Index", table: "Co
     write_table(file, [*header, *_ADDED], (cells + added.get(id_, nothing) for id_, cells in rows))
 
 
-def _nearest(group: "DuplicateGroup", id_: str) -> tuple[str, float, str]:
+def _nearest(group: "DuplicateGroup", id_: str) -> tuple[str, float | None, str]:
     """The document that one of a group matches most surely, how probably, and the spans that say most of why."""
     pair = group.surest(id_)
     links = pair.alignment.links

@@ -94,7 +94,7 @@ def _show(results: "SearchResults", query_id: str, settings: argparse.Namespace)
     """Prints the results of one query, and writes their page."""
     if settings.html:
         write_whole(settings.html, results.to_html())
-    explanation = results.explain(*map(_place_or_id, settings.explain)) if settings.explain else None
+    explanation = results.explain(*settings.explain) if settings.explain else None
     if settings.json:
         explained = {} if explanation is None else {"explanation": explanation.to_dict()}
         print(json.dumps({"id": query_id, **results.to_dict(), **explained}, ensure_ascii=False, allow_nan=False))
@@ -106,11 +106,6 @@ def _show(results: "SearchResults", query_id: str, settings: argparse.Namespace)
         print(f"\n{_in_words(explanation)}")
     if settings.html:
         print(f"Page: {settings.html}")
-
-
-def _place_or_id(text: str) -> int | str:
-    """A result's place, from 0, or its id."""
-    return int(text) - 1 if text.isdecimal() else text
 
 
 def _table(results: "SearchResults") -> str:
@@ -133,10 +128,10 @@ def _worth(hit: "Hit") -> dict[str, str]:
     """What a result is worth, the answer first, by the names of columns."""
     from whymatch.show.words import percent, short
 
-    values = {} if hit.probability is None else {"probability": percent(hit.probability)}
     if hit.bits is None or hit.e_value is None:
+        values = {} if hit.probability is None else {"probability": percent(hit.probability)}
         return {**values, "score": number(hit.score)}
-    return {**values, "e-value": short(hit.e_value), "bits": f"{hit.bits:.1f}"}
+    return {"probability": percent(hit.probability), "e-value": short(hit.e_value), "bits": f"{hit.bits:.1f}"}
 
 
 def _in_words(explanation: "Explanation") -> str:

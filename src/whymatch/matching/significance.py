@@ -3,9 +3,9 @@
 import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from math import inf, isfinite
+from math import inf, isfinite, log
 from pathlib import Path
 from typing import Any
 
@@ -121,11 +121,11 @@ def random_pairs(texts: int) -> list[tuple[list[int], list[tuple[int, int]]]]:
 class Calibration:
     """From the p-value of two texts to the probability that they match: a logistic curve of √−log2 p.
 
-    `fitted_on` says by which labelled pairs, and which share of them matched: where fewer pairs do, the probability is
-    lower. `general` says that they were judged against a background of texts of any kind, such as the one that ships,
-    whose p-values mean something else than those against a corpus of texts like theirs. `by_size` is added for each
-    doubling of the shorter text's spans. It is 0 where p-values hold for texts of every size, as those of a corpus do,
-    and not for a general background: long texts on one subject, of which it has little, have many links.
+    `fitted_on` says by which labelled pairs, and `share` which share of all pairs matches: where fewer pairs do, the
+    probability is lower. `general` says that they were judged against a background of texts of any kind, such as the
+    one that ships, whose p-values mean something else than those against a corpus of texts like theirs. `by_size` is
+    added for each doubling of the shorter text's spans. It is 0 for corpora, whose p-values hold for texts of every
+    size, and not for a general background: long texts on one subject, of which it has little, have many links.
     """
 
     slope: float
@@ -133,6 +133,7 @@ class Calibration:
     fitted_on: str
     by_size: float = 0.0
     general: bool = False
+    share: float = 0.5
 
     @classmethod
     def fit(
@@ -173,7 +174,13 @@ class Calibration:
         offset, slope, *by_size = logistic(np.stack(inputs, axis=1), matches, balanced * weights, ridge=1e-4).tolist()
         if slope <= 0:
             raise ValueError("Pairs that match have no more evidence here than others: there is nothing to calibrate.")
-        return cls(slope, offset, fitted_on, by_size[0] if by_size else 0.0, general)
+        return cls(slope, offset, fitted_on, by_size[0] if by_size else 0.0, general, share)
+
+    def where_fewer_match(self, share: float) -> "Calibration":
+        """The same where a smaller share of all pairs matches, such as one document of many."""
+        share = min(share, self.share)
+        offset = self.offset + log(share / (1 - share)) - log(self.share / (1 - self.share))
+        return replace(self, offset=offset, share=share)
 
     def probability(self, surprise: np.ndarray, sizes: np.ndarray | None = None) -> np.ndarray:
         """The chance (pairs) that texts with these −log2 p and sizes (pairs, 2) match; of single spans if None."""
@@ -210,16 +217,18 @@ class Calibration:
         try:
             slope, offset, fitted_on = float(values["slope"]), float(values["offset"]), str(values["fitted_on"])
             by_size, general = float(values.get("by_size", 0.0)), values.get("general", False)
+            share = float(values["share"])
             if not isinstance(general, bool):
                 raise TypeError(f"general is true or false, got {general!r:.40}")
             fitted_on.encode()  # not text that no page could hold
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             problem = f"{type(error).__name__}: {error}"
-            raise ValueError(f"A calibration has slope, offset and fitted_on: {problem}") from None
-        if not (isfinite(slope) and isfinite(offset) and isfinite(by_size) and slope > 0):
-            numbers = f"{slope:g}, {offset:g} and {by_size:g}"
-            raise ValueError(f"A calibration has a slope above 0, a finite offset and a finite by_size, got {numbers}.")
-        return cls(slope, offset, fitted_on, by_size, general)
+            raise ValueError(f"A calibration has slope, offset, share and fitted_on: {problem}") from None
+        if not (isfinite(slope) and isfinite(offset) and isfinite(by_size) and slope > 0 and 0 < share < 1):
+            numbers = f"got {slope:g}, {offset:g}, {by_size:g} and {share:g}"
+            limits = "a slope above 0, a finite offset and by_size, and a share above 0 and below 1"
+            raise ValueError(f"A calibration has {limits}, {numbers}.")
+        return cls(slope, offset, fitted_on, by_size, general, share)
 
 
 def logistic(inputs: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None, *, ridge: float) -> np.ndarray:

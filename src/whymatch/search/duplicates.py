@@ -18,6 +18,7 @@ from whymatch.search.columns import Metadata
 from whymatch.search.entries import Entry, from_arrow, pooled, text_digest
 from whymatch.search.index import Index
 from whymatch.show.words import groups_verdict
+from whymatch.text.document import same_text
 from whymatch.text.encoders import all_or_raise
 
 MAX_E_VALUE = 0.01
@@ -34,7 +35,8 @@ class Duplicate:
     p_value: float
     e_value: float
     """How many documents of the index chance would bring as close to one of the two."""
-    probability: float
+    probability: float | None
+    """How likely they match, where one pair in as many does as there are documents; None where that is not judged."""
     alignment: Alignment
 
     @property
@@ -184,8 +186,9 @@ def _pairs(
         kept = _kept(solved, scale, least_surprise, probability)
         alignments = index.aligner.explain([solved[number] for number in kept], links_only=True, scale=scale)
         for number, why in zip(kept, alignments, strict=True):
-            p_value = why.p_value or 0.0
-            yield Duplicate(*near[number], p_value, p_value * documents, why.probability or 0.0, why)
+            if why.probability is not None or probability == 0:
+                p_value = why.p_value or 0.0
+                yield Duplicate(*near[number], p_value, p_value * documents, why.probability, why)
         done += batch.num_rows
         progress(done)
 
@@ -199,7 +202,7 @@ def _kept(solved: Sequence[Solved], scale: Scale, least_surprise: float, probabi
     return [
         number
         for number, plan in enumerate(solved)
-        if close[number] or plan.problem.texts[0].text == plan.problem.texts[1].text
+        if close[number] or same_text(*(text.text for text in plan.problem.texts))
     ]
 
 
@@ -222,10 +225,13 @@ def _near_pairs(index: Index, entries: Sequence[Entry], neighbours: int) -> Iter
 
 
 def _groups(pairs: Sequence[Duplicate]) -> list[DuplicateGroup]:
-    """The connected documents of pairs, groups with the surest pair first: Kruskal's algorithm, by p-value."""
+    """The connected documents of pairs, groups with the surest pair first: Kruskal's algorithm, by p-value.
+
+    Equal texts come before all others.
+    """
     group_of: dict[str, set[str]] = {}
     reasons: dict[int, list[Duplicate]] = defaultdict(list)
-    ordered = sorted(pairs, key=lambda pair: (pair.p_value, -pair.bits, pair.left, pair.right))
+    ordered = sorted(pairs, key=lambda pair: (pair.probability != 1, pair.p_value, -pair.bits, pair.left, pair.right))
     for pair in ordered:
         left, right = (group_of.setdefault(id_, {id_}) for id_ in (pair.left, pair.right))
         if left is not right:

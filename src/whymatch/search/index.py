@@ -1,6 +1,7 @@
 """A corpus on disk that can be searched: add, replace and delete documents while others read."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from whymatch.search.encoding import AlignerOrRanker, Identity, aligner_and_cons
 from whymatch.search.entries import TAIL_COLUMNS, Entry, metadata_digest, table_schema, to_arrow
 from whymatch.search.results import Hit, SearchResults
 from whymatch.search.store import Candidate, Selected, Store
-from whymatch.text.document import Document
+from whymatch.text.document import Document, same_text
 from whymatch.text.encoders import Vectors
 from whymatch.transport.constraints import Constraint
 
@@ -120,7 +121,8 @@ class Index:
         """What evidence is measured by; None where costs are no evidence.
 
         The background is the aligner's own, or that of the index, or, for a small index, the one that ships with
-        whymatch.
+        whymatch. Probabilities are those of pairs of which one in as many matches as there are documents: the best of
+        many is often close by chance.
         """
         judge = self.aligner.judge
         if judge.cost.evidence is None:
@@ -131,7 +133,8 @@ class Index:
             self._scale = judge.scale_of(background, known)
             if known is None and judge.background is None:
                 self._kept.keep_chance(background, judge.cost.unread, self._scale.chance)
-        return self._scale
+        calibration = self._scale.calibration.where_fewer_match(1 / max(2, len(self)))
+        return replace(self._scale, calibration=calibration)
 
     def __len__(self) -> int:
         return len(self.store)
@@ -345,7 +348,7 @@ class Index:
         solved = self.solve([(asked, entry) for entry in entries], constraint)
         plans = {i: plan for i, plan in enumerate(solved) if not isinstance(plan, ValueError)}
         values = dict(zip(plans, ranking_values([*plans.values()], None if ranker else scale), strict=True))
-        same = {i for i, entry in enumerate(entries) if scale is not None and entry.text == query.text}
+        same = {i for i, entry in enumerate(entries) if scale is not None and same_text(entry.text, query.text)}
         best = sorted(plans, key=lambda i: (i not in same, -values[i], -plans[i].bits, i))[:top_k]
         documents = len(self) if among is None else among.documents
         hits = []

@@ -147,7 +147,12 @@ class SearchResults(Sequence[Hit]):
         return Explanation.of(*sorted((self.find(one), self.find(other)), key=self.hits.index))
 
     def find(self, result: int | str) -> Hit:
-        """A result by its place, from 0, or by its id; raises ValueError if there is none."""
+        """A result by its place, from 0, or by its id; raises ValueError if there is none.
+
+        A string that is no id of a result is a place as people count, from 1.
+        """
+        if isinstance(result, str) and result.isdecimal() and all(hit.id != result for hit in self.hits):
+            result = int(result) - 1
         if isinstance(result, int):
             if not 0 <= result < len(self.hits):
                 raise ValueError(f"There is no result {result + 1}: there are {len(self.hits)}. Raise top_k.")

@@ -65,7 +65,6 @@ class Store:
         self.columns = Columns.of_schema(table.schema)
         """What is kept of documents beside their texts."""
         self.indexed_columns = self._indexed_columns()
-        self._threads = ThreadPoolExecutor(_WAYS, "whymatch search")  # started by the first search
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
@@ -199,7 +198,8 @@ class Store:
         }
 
         def query() -> tuple[list[pa.Table], list[Entry]]:
-            near = [*self._threads.map(lambda way: way(), ways.values())]
+            with ThreadPoolExecutor(_WAYS, "whymatch search") as threads:  # of their own: a fork keeps no thread
+                near = [*threads.map(lambda way: way(), ways.values())]
             return near, self._entries(pa.concat_tables([rows.select(["id", "_rowid"]) for rows in near]))
 
         near, read = self.read(query)

@@ -44,12 +44,14 @@ def evidence(value: float) -> str:
     return f"{bits(value)} of evidence" if value > 0 else f"no evidence (the closest pair has {bits(value)})"
 
 
-def percent(probability: float) -> str:
+def percent(probability: float | None) -> str:
     """A probability in whole percent; only a certain one is 0% or 100%.
 
     >>> percent(0.874), percent(0.995), percent(0.005), percent(1.0)
     ('87%', 'over 99%', 'under 1%', '100%')
     """
+    if probability is None:
+        return "not judged"
     if probability in (0, 1):
         return f"{probability:.0%}"
     if probability >= 0.995:
