@@ -1,11 +1,13 @@
-"""One server for many tests."""
+"""One server for many tests, in a process of its own and in this one."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
-from tests.serve.serving import Served, indexed, serving
+from tests.serve.serving import LIMITS, Served, indexed, serving, until
+from whymatch.serve.app import create
 
 
 @pytest.fixture(scope="session")
@@ -16,4 +18,11 @@ def index(tmp_path_factory: pytest.TempPathFactory, minilm: Path) -> Path:
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory, index: Path) -> Iterator[Served]:
     with serving(tmp_path_factory.mktemp("server"), "--index", index) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client(index: Path) -> Iterator[TestClient]:
+    with TestClient(create(None, index, limits=LIMITS), base_url="http://localhost") as found:
+        until(lambda: found.get("/ready").status_code == 200)
         yield found

@@ -15,9 +15,23 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from whymatch.serve.models import Limits
+
 LEFT = "My wifi drops every few minutes. I use a Dell laptop. I reinstalled the driver."
 RIGHT = "Hello everybody. The wireless connection keeps failing. Installing the driver again did not help."
 HACK = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
+LIMITS = Limits(
+    characters=3000,
+    tokens=1000,
+    spans=20,
+    matrix=150,
+    matrices=500,
+    pairs=40,
+    documents=5,
+    sources=5,
+    blocks=60,
+    results=2,
+)
 CORPUS = {
     "disk": "My disk is full. The kernel panics when I mount it.",
     "wifi": "The wireless connection keeps failing. Installing the driver again did not help.",
@@ -90,3 +104,8 @@ def answer(connection: socket.socket) -> bytes:
     while part := connection.recv(65536):
         parts.append(part)
     return b"".join(parts)
+
+
+def answered(response: Any) -> dict[str, Any]:
+    assert response.status_code == 200, response.text
+    return dict(response.json())

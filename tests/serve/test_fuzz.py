@@ -22,7 +22,7 @@ from tests.serve.serving import Served, until
 from whymatch.serve.app import create
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
-ASKING = ["/align", "/align/batch", "/rank", "/search"]
+ASKING = ["/align", "/align/batch", "/check", "/compare", "/rank", "/search"]
 RIGHT = [(path, GenerationMode.POSITIVE) for path in [*ASKING, "/health", "/ready", "/metrics"]]
 WRONG = [(path, GenerationMode.NEGATIVE) for path in ASKING]
 KEEP = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
@@ -35,6 +35,11 @@ FIELDS = [
     "left",
     "right",
     "pairs",
+    "answer",
+    "sources",
+    "old",
+    "new",
+    "relations",
     "query",
     "documents",
     "constraint",

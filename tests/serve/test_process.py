@@ -17,6 +17,7 @@ from whymatch.cli import main
 
 ASKED = {"left": LEFT, "right": RIGHT, "constraint": "exactly:2"}
 TOKEN = "a-token-of-some-length"
+TRAINS = " ".join(f"Train number {number} to York is late by {number + 1} minutes." for number in range(150))
 
 
 def test_slow_requests_hurt_nobody(served: Served) -> None:
@@ -109,13 +110,23 @@ def test_a_client_that_leaves_hurts_nobody(served: Served) -> None:
     assert served.post("/align", ASKED).status_code == 200
 
 
-def test_a_client_that_leaves_before_its_answer_is_not_worked_for(served: Served) -> None:
-    body = json.dumps({"left": "." * 12_000, "right": "!" * 12_000}).encode()
-    head = b"POST /align HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("/align", {"left": "." * 12_000, "right": "!" * 12_000}),
+        ("/check", {"answer": TRAINS, "sources": [TRAINS.replace("late", "early")] * 2}),
+        ("/compare", {"old": TRAINS, "new": TRAINS.replace("Train", "Bus")}),
+    ],
+)
+def test_a_client_that_leaves_before_its_answer_is_not_worked_for(
+    served: Served, path: str, asked: dict[str, object]
+) -> None:
+    body = json.dumps(asked).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ".encode()
     with served.connect() as connection:
         connection.sendall(head + str(len(body)).encode() + b"\r\n\r\n" + body)
         until(lambda: unanswered(served) == 1)
-    until(lambda: any(line.get("status") == 499 for line in served.said()))
+    until(lambda: any((line.get("status"), line.get("route")) == (499, path) for line in served.said()))
     until(lambda: unanswered(served) == 0)
     assert served.post("/align", ASKED).status_code == 200
 
@@ -138,11 +149,15 @@ def test_the_log_is_json_and_holds_no_text(served: Served) -> None:
     secret = "The password of the safe is swordfish."
     served.post("/align", {"left": secret, "right": secret})
     served.post("/search", {"query": secret})
+    served.post("/check", {"answer": secret, "sources": [{"id": secret, "text": secret}]})
+    served.post("/compare", {"old": secret, "new": secret})
     served.post("/align", {"left": secret, "right": secret, secret: secret})
     httpx.get(f"{served.url}/{secret}?{secret}", timeout=None)
     until(lambda: any(line.get("status") == 404 for line in served.said()))
     lines = served.said()
-    assert {"/align", "/search", "-"} <= {line["route"] for line in lines if line["event"] == "answered"}
+    assert {"/align", "/check", "/compare", "/search", "-"} <= {
+        line["route"] for line in lines if line["event"] == "answered"
+    }
     assert "swordfish" not in served.log.read_text()
 
 

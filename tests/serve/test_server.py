@@ -1,6 +1,5 @@
 """The server's answers are the library's; what it cannot answer costs nobody else anything."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -9,31 +8,16 @@ import pytest
 from starlette.testclient import TestClient
 
 import whymatch as wm
-from tests.serve.serving import CORPUS, LEFT, RIGHT, until
+from tests.serve.serving import CORPUS, LEFT, RIGHT, answered, until
 from tests.serve.test_safety import problem
 from whymatch.learning import Projected
 from whymatch.matching.alignment import Alignment
 from whymatch.serve.app import create
-from whymatch.serve.models import Limits
-
-LIMITS = Limits(characters=3000, tokens=1000, spans=20, matrix=150, matrices=500, pairs=40, documents=5, results=2)
-
-
-@pytest.fixture(scope="module")
-def client(index: Path) -> Iterator[TestClient]:
-    with TestClient(create(None, index, limits=LIMITS), base_url="http://localhost") as found:
-        until(lambda: found.get("/ready").status_code == 200)
-        yield found
 
 
 @pytest.fixture(scope="module")
 def library() -> wm.Aligner:
     return wm.Aligner()
-
-
-def answered(response: Any) -> dict[str, Any]:
-    assert response.status_code == 200, response.text
-    return dict(response.json())
 
 
 def same(found: dict[str, Any], expected: Alignment) -> bool:
@@ -120,6 +104,8 @@ def test_half_a_surrogate_pair_fails_alone_in_a_batch_and_is_refused_elsewhere(c
     assert second["links"]
     for path, body in {
         "/align": rb'{"left": "\ud800", "right": "A."}',
+        "/check": rb'{"answer": "A.", "sources": ["\ud800"]}',
+        "/compare": rb'{"old": "A.", "new": "\ud800"}',
         "/rank": rb'{"query": "A.", "documents": ["\udfff"]}',
         "/search": rb'{"query": ["\ud800"]}',
     }.items():
@@ -224,6 +210,30 @@ def test_the_page_of_an_answer_is_the_export(client: TestClient, library: wm.Ali
 @pytest.mark.parametrize(
     ("path", "asked", "status", "told"),
     [
+        ("/check", {"answer": "x" * 2000, "sources": ["y" * 1001]}, 413, "3,009 characters"),
+        ("/check", {"answer": "A.", "sources": [{"id": "x" * 3000, "text": "B."}]}, 413, "3,004 characters"),
+        ("/check", {"answer": "." * 301, "sources": ["!"]}, 413, "1,205 tokens"),
+        ("/check", {"answer": "." * 201, "sources": ["!"] * 3}, 413, "read with up to five of them"),
+        ("/check", {"answer": "A", "sources": ["B"] * 6}, 413, "6 sources"),
+        ("/check", {"answer": "One. " * 21, "sources": ["Two."]}, 422, "21 spans"),
+        ("/check", {"answer": "Two.", "sources": ["One. " * 21]}, 422, "21 spans"),
+        ("/check", {"answer": "One. " * 18, "sources": ["Two. " * 15, "Three. " * 15]}, 422, "540 pairs of spans"),
+        ("/check", {"answer": " \n", "sources": ["Two."]}, 422, "answer is empty"),
+        ("/check", {"answer": "Two.", "sources": ["", {"text": " "}]}, 422, "Every source is empty"),
+        ("/check", {"answer": "Two.", "sources": []}, 422, "/sources"),
+        ("/check", {"answer": "Two.", "sources": {"a": "Two."}}, 422, "/sources"),
+        ("/check", {"answer": ["Two."], "sources": ["Two."]}, 422, "/answer"),
+        ("/compare", {"old": "x" * 2000, "new": "y" * 1001}, 413, "3,001 characters"),
+        ("/compare", {"old": "." * 600, "new": "!" * 600}, 413, "1,200 tokens"),
+        ("/compare", {"old": "One.\n\n" * 61, "new": "Two."}, 422, "61 blocks"),
+        (
+            "/compare",
+            {"old": "".join(f"Old {n}.\n\n" for n in range(30)), "new": "".join(f"New {n}.\n\n" for n in range(30))},
+            422,
+            "900 pairs of edited blocks",
+        ),
+        ("/compare", {"old": "One."}, 422, "/new"),
+        ("/compare", {"old": "One.", "new": "Two.", "spans": "word"}, 422, "/spans"),
         ("/align", {"left": "x" * 2000, "right": "y" * 1001}, 413, "3,001 characters"),
         ("/align", {"left": "." * 600, "right": "!" * 600}, 413, "1,200 tokens"),
         ("/align", {"left": ["."] * 1001, "right": "A", "spans": "word"}, 413, "tokens"),
@@ -269,6 +279,9 @@ def test_what_is_too_much_or_makes_no_sense_is_refused(
         ("/align", {"left": [1] * 1000, "right": "A"}),
         ("/align/batch", {"pairs": [{}] * 1000}),
         ("/align/batch", {"pairs": [{"left": [1] * 1000, "right": "A"}]}),
+        ("/check", {"answer": "A", "sources": [1] * 1000}),
+        ("/check", {"answer": "A", "sources": [{"id": 1, "text": 1}] * 1000}),
+        ("/compare", {"old": 1, "new": 2} | {f"field {number}": 1 for number in range(1000)}),
         ("/rank", {"query": "A", "documents": [1] * 1000}),
         ("/rank", {"query": "A", "documents": [[1] * 1000]}),
         ("/search", {"query": "A"} | {f"field {number}": 1 for number in range(1000)}),

@@ -13,7 +13,6 @@ import pytest
 import whymatch as wm
 from tests.show.evidence import matching, unrelated
 from whymatch.cost import Base, Cost
-from whymatch.show.html import page as page_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -221,46 +220,6 @@ def test_as_asked_returns_to_the_links_that_were_asked_for(show: Open) -> None:
     assert page.locator("#asked").get_attribute("aria-pressed") == "true"
 
 
-def long_texts() -> wm.Alignment:
-    """Sixty pieces a side; the first ten are linked in opposite order, with the last ten of the right text."""
-    left = [f"piece {number} of the left text" for number in range(60)]
-    right = [f"piece {number} of the right text" for number in range(60)]
-    costs = [[0.1 if i < 12 and i + j == 59 else 0.9 for j in range(60)] for i in range(60)]
-    return aligned(left, right, costs, wm.UpTo(1, below=0.5))
-
-
-def test_long_texts_fold_what_has_no_counterpart_and_show_ten_links_before_the_texts(show: Open) -> None:
-    page = show(long_texts().to_html(zoom=False))
-    folds = page.locator(".fold")
-    assert folds.all_inner_texts() == ["48 without a counterpart"] * 2
-    assert page.locator(".span:visible").count() == 24
-    folds.first.click()
-    assert page.locator(".span:visible").count() == 72
-    assert folds.first.get_attribute("aria-expanded") == "true"
-    assert page.locator("#links tr:visible").count() == 10
-    page.get_by_role("button", name="Show all 12 links").click()
-    assert page.locator("#links tr:visible").count() == 12
-    table, texts = (page.locator(name).bounding_box() for name in (".links", "#texts"))
-    assert table is not None
-    assert texts is not None
-    assert table["y"] < texts["y"]
-
-
-def test_curves_of_long_texts_join_only_what_is_in_view(show: Open) -> None:
-    page = show(long_texts().to_html(zoom=False))
-    page.set_viewport_size({"width": 1200, "height": 500})
-    for fold in page.locator(".fold").all():
-        fold.click()  # now the links run from the top of the left to the bottom of the right text
-    page.evaluate("document.getElementById('texts').scrollIntoView()")
-    page.wait_for_function("document.querySelectorAll('#texts .curves path').length === 0")
-    assert page.locator(".map line").count() == 12
-    box = page.locator(".map").bounding_box()
-    assert box is not None
-    before = page.evaluate("scrollY")
-    page.mouse.click(box["x"] + 5, box["y"] + 0.9 * box["height"])
-    page.wait_for_function(f"scrollY > {before} + 500")
-
-
 def test_the_pointer_follows_a_link_from_either_text_and_from_the_table(show: Open) -> None:
     page = show(hostile().to_html(zoom=False))
     assert followed(page) == []
@@ -324,45 +283,6 @@ def test_curves_run_from_span_to_span(show: Open) -> None:
         assert [x + origin["x"], y + origin["y"], end_x + origin["x"], end_y + origin["y"]] == pytest.approx(
             ends, abs=1
         )
-
-
-def test_enter_shows_the_words_inside_a_link_and_escape_hides_them(show: Open) -> None:
-    left = "Parking is free. Breakfast was served until eleven."
-    right = "They serve breakfast until eleven. You can park at no charge."
-    alignment = wm.Aligner().align(left, right)
-    page = show(alignment.to_html())
-    assert page.locator("#zoom").is_hidden()
-    for rank, link in enumerate(alignment.links):
-        page.locator("#links tr").nth(rank).press("Enter")
-        assert page.locator("#zoomed").inner_text() == str(rank + 1)
-        inside = alignment.zoom(rank)
-        assert page.locator("#zoom path").count() == len(inside.links) > 0
-        for side, pieces, text in zip(("left", "right"), (inside.left, inside.right), link.texts, strict=True):
-            assert page.locator(f'#stack [data-side="{side}"]').inner_text() == text
-            assert shown(page, f'#stack [data-side="{side}"] .span') == pieces.pieces
-        page.keyboard.press("Escape")
-        assert page.locator("#zoom").is_hidden()
-
-
-def test_a_script_inside_a_link_does_not_run_when_its_words_are_shown(show: Open) -> None:
-    alignment = hostile()
-    page = show(page_of(alignment.picture(zoom=False) | {"words": [{"at": [0, 2], **alignment.to_dict()}]}))
-    page.locator("#links tr").nth(0).click()
-    assert shown(page, '#stack [data-side="left"] .span') == LEFT
-    assert shown(page, '#stack [data-side="right"] .unmatched') == [RIGHT[1], RIGHT[3], RIGHT[4]]
-    assert page.locator("#stack path").count() == 2
-    assert page.evaluate("window.hacked") is None
-    page.locator("#links tr").nth(1).click()
-    assert page.locator("#zoom").is_hidden()
-
-
-def test_words_after_an_emoji_are_cut_where_they_begin(show: Open) -> None:
-    left, right = "🥐 and coffee 🇩🇪 all day", "🐕 und Kaffee den ganzen Tag"
-    inside = words(left, right).to_dict()
-    page = show(page_of(diagonal([left], [right]).picture(zoom=False) | {"words": [{"at": [0, 0], **inside}]}))
-    page.locator("#links tr").press("Enter")
-    assert shown(page, '#stack [data-side="left"] .span') == left.split()
-    assert shown(page, '#stack [data-side="right"] .span') == right.split()
 
 
 @pytest.mark.parametrize("inline", [False, True])
@@ -433,6 +353,11 @@ def test_a_notebook_shows_the_picture_in_a_frame_of_its_own(show: Open) -> None:
     assert frame.evaluate("window.hacked") is page.evaluate("window.hacked") is None
     frame.locator("#slider").press("End")
     assert frame.locator("#links tr").count() == 4
+    for width in (500, 1000):  # the frame is as tall as the picture
+        page.set_viewport_size({"width": width, "height": 900})
+        picture = frame.locator(".picture")
+        while picture.evaluate("one => one.offsetHeight") != page.locator("iframe").evaluate("one => one.offsetHeight"):
+            page.wait_for_timeout(20)
 
 
 def test_a_page_without_links_works(show: Open) -> None:
@@ -462,16 +387,6 @@ def test_the_slider_keeps_the_scale_of_evidence(show: Open) -> None:
         assert shown(page, "#links td:nth-child(4)") == [f"{bits:.1f}" for bits in shares]
         page.locator("#slider").press("ArrowRight")
     assert page.locator("h1").inner_text() == why.verdict
-
-
-def test_how_sure_it_is_opens_by_pointer_and_by_keys(show: Open) -> None:
-    why = matching()
-    page = show(why.to_html(zoom=False))
-    assert page.locator("#certificate").is_hidden()
-    page.get_by_text("How sure is this?").click()
-    assert page.locator("#certificate").inner_text() == str(why.certificate)
-    page.keyboard.press("Enter")
-    assert page.locator("#certificate").is_hidden()
 
 
 def test_a_page_of_texts_that_do_not_match_has_no_table(show: Open) -> None:

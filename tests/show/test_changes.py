@@ -103,16 +103,14 @@ def test_the_page_shows_every_change_once_at_every_width(browser: Any, contract:
     listed = page.locator(".list li")
     assert listed.count() == sum(change.kind != "same" for change in changes)
     assert page.locator("details.same").first.evaluate("one => one.open") is False
-    assert page.locator(".overview").is_visible() == (width > 700)
+    assert page.locator(".map").is_visible() == (width > 700)
     page.close()
 
 
 def test_links_of_the_list_and_the_map_lead_to_rows_that_have_signs(browser: Any, contract: Path) -> None:
     page = browser.new_page(viewport={"width": 1200, "height": 800})
     page.goto(contract.as_uri())
-    targets = page.eval_on_selector_all(
-        ".list a, .overview a, .what a", "all => all.map(one => one.getAttribute('href'))"
-    )
+    targets = page.eval_on_selector_all(".list a, .map a, .what a", "all => all.map(one => one.getAttribute('href'))")
     assert len(targets) > 10
     for target in targets:
         assert page.locator(target).count() == 1

@@ -67,6 +67,13 @@ def test_a_name_may_be_a_string(tmp_path: Path) -> None:
     assert (tmp_path / "figure.svg").exists()
 
 
+def test_a_figure_is_returned_and_written_only_where_a_file_is_given(tmp_path: Path) -> None:
+    figure = aligned(["One."], ["Eins."], wm.OneTo()).to_figure()
+    assert len(figure.axes) == 1
+    figure.savefig(tmp_path / "own.png")
+    assert [file.name for file in tmp_path.iterdir()] == ["own.png"]
+
+
 @pytest.mark.parametrize("name", ["figure.docx", "figure.svg.txt"])
 def test_an_ending_that_is_no_format_is_refused_and_nothing_is_written(name: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=rf"\.svg, \.pdf or \.png, got {name}"):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import whymatch as wm
 from tests.show.evidence import LEFT, aligner, matching, unrelated
-from whymatch.show.html import marked_pieces, meanings, page, views
+from whymatch.show.html import framed, marked_pieces, meanings, page, views
 from whymatch.show.words import SHIPPED_BACKGROUND, number, percent, short
 from whymatch.text.spans import is_blank
 
@@ -218,8 +218,11 @@ def test_nothing_on_the_page_runs_or_loads_by_an_attribute(alignment: wm.Alignme
 def test_the_data_are_the_links(alignment: wm.Alignment) -> None:
     data = data_of(parse(alignment))
     assert data["words"] == []
-    assert data["views"][0]["links"] == [[*link.at, link.cost, link.share] for link in alignment.links]
-    assert data["views"][0]["score"] == alignment.score
+    asked = data["views"][0]
+    assert [link[:3] for link in asked["links"]] == [[*link.at, link.cost] for link in alignment.links]
+    mass = sum(link.mass for link in alignment.links)
+    mean = sum(link.mass * (alignment.neutral - link.cost) for link in alignment.links) / (mass or 1)
+    assert asked["score"] == pytest.approx(mean)
 
 
 @given(alignments())
@@ -261,8 +264,10 @@ def test_a_span_wears_the_numbers_of_its_links_or_is_unmatched(alignment: wm.Ali
 def test_the_table_has_a_row_for_each_link(alignment: wm.Alignment) -> None:
     rows = [row for body in parse(alignment).all("tbody") for row in body.all("tr")]
     assert [[cell.text for cell in row.all("td")] for row in rows] == [
-        [str(rank), *link.texts, number(link.cost), number(link.share)]
-        for rank, link in enumerate(alignment.links, start=1)
+        [str(rank), *link.texts, number(link.cost), number(strength)]
+        for rank, (link, (*_, strength)) in enumerate(
+            zip(alignment.links, views(alignment.picture(zoom=False))[0]["links"], strict=True), start=1
+        )
     ]
 
 
@@ -301,9 +306,11 @@ def test_a_notebook_gets_the_page_in_one_sandboxed_frame(alignment: wm.Alignment
     parser = Parser()
     parser.feed(alignment._repr_html_())
     parser.close()
-    (frame,) = parser.open[0].children
+    frame, fit = parser.open[0].children
     assert isinstance(frame, Element)
-    assert frame.tag == "iframe"
+    assert isinstance(fit, Element)
+    assert (frame.tag, fit.tag) == ("iframe", "script")
+    assert framed("", "Alignment", 100).endswith(f"<script>{fit.text}</script>")  # nothing of the texts is in it
     assert frame.children == []
     assert frame.attributes["sandbox"] == "allow-scripts"
     assert frame.attributes["srcdoc"] == alignment.to_html(zoom=False)

@@ -13,6 +13,7 @@ from whymatch.checking.findings import Finding, read_findings
 from whymatch.checking.result import Check, Citation, Claim, SourceText
 from whymatch.checking.sources import NamedTexts
 from whymatch.cost import Background
+from whymatch.interruption import interruption_point
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.conflicts import Kind
 from whymatch.matching.defaults import default_aligner
@@ -204,6 +205,7 @@ class Checker:
         self, claim: Document, encoded: Vectors, sources: Sequence[Source]
     ) -> list[tuple[Source, Linked]]:
         """The same for a claim with its vectors (1, dimensions) and tails (1, 2)."""
+        interruption_point()
         costs = self.aligner.compare(
             [(claim, source.document) for source in sources],
             [(encoded[0], source.vectors) for source in sources],

@@ -23,12 +23,16 @@ _AGAIN = 0.3  # the share of a word's bits that count once more when a span befo
 _MIN_BITS = 3.0  # what a span has to add, and beside that a share of the bits of the claim
 MIN_SHARE = 0.1
 _MAX_CACHED_WORDS = 200_000
+_LONGEST_CACHED = 40  # characters: longer words are rare, and a cache of them would be large
+
+
+def stem(word: str) -> str:
+    """One form for the inflected forms of a word, case-folded: the shortest of those that it may come from."""
+    return (_stem if len(word) <= _LONGEST_CACHED else _stem.__wrapped__)(word.casefold())
 
 
 @lru_cache(_MAX_CACHED_WORDS)
-def stem(word: str) -> str:
-    """One form for the inflected forms of a word, case-folded: the shortest of those that it may come from."""
-    word = word.casefold()
+def _stem(word: str) -> str:
     if word[:1].isdigit():
         return word.replace(",", "")
     return min(lemmas(word), key=lambda lemma: (len(lemma), lemma))

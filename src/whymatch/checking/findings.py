@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from whymatch.checking.evidence import Linked, Source, coverage, spoken
 from whymatch.checking.result import ClaimVerdict
+from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.conflicts import Conflict, conflicts
 from whymatch.matching.defaults import word_aligner
@@ -89,6 +90,7 @@ def read_findings(
     relations = iter(reader.relations(asked) if reader is not None and asked else ())
     findings = []
     for (claim, source, linked), own, read in zip(pairs, texts, english, strict=True):
+        interruption_point()
         aligned = [next(words) for _ in own]
         each = tuple(next(relations) for _ in own) if read else (None,) * len(own)
         joint = next(relations) if read and len(own) > 1 else None

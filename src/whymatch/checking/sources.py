@@ -19,6 +19,7 @@ class NamedTexts:
     def __init__(self) -> None:
         self.texts: dict[str, str | Document] = {}
         self.problems: list[str] = []
+        self._added = 0
 
     @classmethod
     def of(cls, sources: Any, encoding: str = "utf-8", max_mb: float = 5.0) -> "NamedTexts":
@@ -42,11 +43,12 @@ class NamedTexts:
         return named
 
     def add(self, name: str, text: Any) -> None:
-        """Adds a text; without a name it gets a number, and a name that was there already gets one too."""
+        """Adds a text; without a name it gets its number, and a name that was there already gets one too."""
+        self._added += 1
         if not isinstance(text, str | Document):
             raise TypeError(f"A source is a text, got {type(text).__name__} for {name or 'a source'!r:.60}.")
         if name in self.texts or not name:
-            base, first = (f"{name} ", 2) if name else ("source ", len(self.texts) + 1)
+            base, first = (f"{name} ", 2) if name else ("source ", self._added)
             name = next(numbered for n in count(first) if (numbered := f"{base}{n}") not in self.texts)
         if is_blank(text if isinstance(text, str) else text.text):
             self.problems.append(f"{name} is empty.")

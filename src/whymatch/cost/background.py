@@ -17,6 +17,7 @@ from safetensors.numpy import save_file
 from whymatch.cost.term import PaddedPairs
 from whymatch.cost.words import WordCounts
 from whymatch.files import whole_file
+from whymatch.interruption import interruption_point
 from whymatch.text.document import Document, joined
 from whymatch.text.encoders import Encoder
 from whymatch.text.spans import Span, Splitter
@@ -213,6 +214,7 @@ class Background:
         pieces = [piece for text in documents for piece in text.pieces] if cost.terms else []
         parts = []
         for start in range(0, len(prepared), _SPANS_PER_PRODUCT):
+            interruption_point()
             costs = cost.base.compared(prepared[None, start : start + _SPANS_PER_PRODUCT], background[None])
             if cost.terms:
                 texts = [(joined(pieces[start : start + _SPANS_PER_PRODUCT]), self.as_document)]

@@ -12,6 +12,8 @@ from whymatch.text.spans import Span, token_ranges
 from whymatch.transport.constraints import Constraint, constraint_from_dict
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from whymatch.matching.aligner import Aligner
     from whymatch.matching.verification import Verification
 
@@ -250,13 +252,17 @@ class Alignment:
             write_whole(file, text)
         return text
 
-    def to_figure(self, file: str | Path) -> None:
-        """A still picture for a paper: SVG, PDF or PNG, by the ending of the file's name; needs matplotlib."""
+    def to_figure(self, file: str | Path | None = None) -> "Figure":
+        """A still picture for a paper; written, if a file is given, as SVG, PDF or PNG by the ending of its name.
+
+        Raises:
+            ValueError: if matplotlib is not installed, or for another ending.
+        """
         try:
             from whymatch.show.figures import links_as_figure
         except ModuleNotFoundError:
             raise ValueError("A figure needs matplotlib: pip install 'whymatch[figures]'.") from None
-        links_as_figure(self.to_dict(), Path(file))
+        return links_as_figure(self.to_dict(), None if file is None else Path(file))
 
     def picture(self, *, zoom: bool = True) -> dict[str, Any]:
         """What the page shows: `to_dict`, and the words inside the links where spans are larger than words."""

@@ -15,6 +15,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
+from whymatch.interruption import interruption_point
 from whymatch.matching.wording import same_wording
 from whymatch.text.encoders.compiled import CompiledNetwork, compile_graph, load_compiled
 from whymatch.text.encoders.folding import folded
@@ -63,9 +64,12 @@ class Entailment:
         The two texts are read in the same wording. Where they are then the same but for case, they entail each other
         and are not read.
         """
-        pairs = [same_wording(*pair) for pair in pairs]
-        windows, types = pair_windows(self._network, pairs)
-        same = np.array([left.casefold() == right.casefold() for left, right in pairs], bool)
+        wordings = []
+        for pair in pairs:
+            interruption_point()
+            wordings.append(same_wording(*pair))
+        windows, types = pair_windows(self._network, wordings)
+        same = np.array([left.casefold() == right.casefold() for left, right in wordings], bool)
         windows = [[] if equal else window for window, equal in zip(windows, same, strict=True)]
         logits = np.zeros((len(pairs), len(LABELS)), np.float32)
         logits[same, 0] = _SURE

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
+from whymatch.checking.check import check_texts
 from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Alignment
 from whymatch.serve.models import RANKING_CONSTRAINT, Models
 from whymatch.serve.problems import Problem
 from whymatch.serve.questions import Question
-from whymatch.serve.schemas import AlignRequest, RankRequest, SearchRequest
+from whymatch.serve.schemas import AlignRequest, BatchRequest, CheckRequest, CompareRequest, RankRequest, SearchRequest
+from whymatch.versions.comparing import compare_versions
 
 Answer: TypeAlias = bytes | Exception
 
@@ -21,12 +23,10 @@ def answers(models: Models, questions: Sequence[Question]) -> list[Answer]:
     answered: dict[int, Answer] = {}
     groups: dict[Any, list[int]] = defaultdict(list)
     for number, question in enumerate(questions):
-        if isinstance(question.asked, RankRequest):
-            answered[number] = _attempt(_rank, models, question, question.asked)
-        elif isinstance(question.asked, SearchRequest):
-            answered[number] = _attempt(_search, models, question, question.asked)
-        else:
+        if isinstance(question.asked, AlignRequest | BatchRequest):
             groups[id(question.aligner), question.constraint, question.asked.clip].append(number)
+        else:
+            answered[number] = _attempt(_answer_alone, models, question)
     for (_, _, clip), numbers in groups.items():
         answered |= zip(numbers, _align(models, [questions[number] for number in numbers], clip=clip), strict=True)
     return [answered[number] for number in range(len(questions))]
@@ -90,6 +90,37 @@ def _encode_alignment(outcome: Alignment | Exception, *, page: bool = False) -> 
         raise outcome
     interruption_point()
     return _json(outcome.to_dict() | ({"page": outcome.to_html()} if page else {}))
+
+
+def _answer_alone(models: Models, question: Question) -> bytes:
+    """The answer to a question that shares no work with others."""
+    match question.asked:
+        case RankRequest():
+            return _rank(models, question, question.asked)
+        case CheckRequest():
+            return _check(question, question.asked)
+        case CompareRequest():
+            return _compare(question, question.asked)
+        case _:
+            assert isinstance(question.asked, SearchRequest)
+            return _search(models, question, question.asked)
+
+
+def _check(question: Question, asked: CheckRequest) -> bytes:
+    """What the sources say of every claim, as `Check.to_dict` gives it."""
+    assert question.sources is not None
+    check = check_texts(asked.answer, question.sources, question.aligner)
+    interruption_point()
+    return _json(check.to_dict() | ({"page": check.to_html()} if asked.page else {}))
+
+
+def _compare(question: Question, asked: CompareRequest) -> bytes:
+    """What became of every block, as `Comparison.to_dict` gives it."""
+    assert question.versions is not None
+    encoder = question.aligner.encoder
+    comparison = compare_versions(*question.versions, relations=asked.relations, encoder=encoder)
+    interruption_point()
+    return _json(comparison.to_dict() | ({"page": comparison.to_html()} if asked.page else {}))
 
 
 def _rank(models: Models, question: Question, asked: RankRequest) -> bytes:

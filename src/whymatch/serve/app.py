@@ -1,4 +1,4 @@
-"""The server: alignment, ranking and search over HTTP, and a page for people."""
+"""The server: alignment, checks, comparisons, ranking and search over HTTP, and a page for people."""
 
 import asyncio
 import logging
@@ -15,25 +15,25 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from whymatch import __version__
 from whymatch.interruption import at_interruption_points
-from whymatch.serve import schemas
+from whymatch.serve import openapi, schemas
 from whymatch.serve.answering import answers
 from whymatch.serve.batching import Batcher
 from whymatch.serve.models import Limits, Models, load
 from whymatch.serve.monitoring import Metrics, log
 from whymatch.serve.page import file_routes
 from whymatch.serve.problems import Problem, add_problems, described
-from whymatch.serve.questions import Question, pairing, ranking, searching
+from whymatch.serve.questions import Question, checking, comparing, pairing, ranking, searching
 from whymatch.serve.safety import LOOPBACK, Guarded, Rules
 from whymatch.show.html import PICTURE_SCRIPTS
 
 _FILES = {
     "/": ("page.html",),
-    "/page.css": ("picture.css", "gallery.css", "page.css"),
-    "/page.js": (*PICTURE_SCRIPTS, "gallery.js", "examples.js", "page.js"),
+    "/page.css": ("picture.css", "gallery.css", "checked.css", "changes.css", "page.css"),
+    "/page.js": (*PICTURE_SCRIPTS, "gallery.js", "checked.js", "examples.js", "page.js"),
     "/icon.svg": ("icon.svg",),
 }
 _SECONDS_TO_STOP = 10.0  # for a batch that is being encoded
-_Asked = TypeVar("_Asked", bound=schemas.Choice)
+_Asked = TypeVar("_Asked", bound=schemas.Strict)
 _ROUTES = APIRouter()
 _REFUSALS = described(400, 401, 403, 408, 413, 421, 422, 503)
 _PLAIN: dict[int | str, dict[str, Any]] = {200: {"description": "OK", "content": {"text/plain": {}}}}
@@ -155,25 +155,37 @@ async def _service(request: Request) -> Service:
 _Service: TypeAlias = Annotated[Service, Depends(_service)]
 
 
-@_ROUTES.post("/align", responses=schemas.ALIGNED | _REFUSALS, response_class=Response)
+@_ROUTES.post("/align", responses=openapi.ALIGNED | _REFUSALS, response_class=Response)
 async def align(asked: schemas.AlignRequest, service: _Service) -> Response:
     """Which spans of two texts match, and why: the same JSON as `whymatch align --json`."""
     return await service.ask(pairing, asked)
 
 
-@_ROUTES.post("/align/batch", responses=schemas.BATCH | _REFUSALS, response_class=Response)
+@_ROUTES.post("/align/batch", responses=openapi.BATCH | _REFUSALS, response_class=Response)
 async def align_batch(asked: schemas.BatchRequest, service: _Service) -> Response:
     """Many pairs: one result each, in order, an alignment or the problem of that pair."""
     return await service.ask(pairing, asked)
 
 
-@_ROUTES.post("/rank", responses=schemas.RANKED | _REFUSALS, response_class=Response)
+@_ROUTES.post("/check", responses=openapi.CHECKED | _REFUSALS | described(404), response_class=Response)
+async def check(asked: schemas.CheckRequest, service: _Service) -> Response:
+    """Whether every claim of an answer is supported by its sources: the same JSON as `whymatch check --json`."""
+    return await service.ask(checking, asked)
+
+
+@_ROUTES.post("/compare", responses=openapi.COMPARED | _REFUSALS | described(404), response_class=Response)
+async def compare(asked: schemas.CompareRequest, service: _Service) -> Response:
+    """What changed between two versions of a document: the same JSON as `whymatch compare --json`."""
+    return await service.ask(comparing, asked)
+
+
+@_ROUTES.post("/rank", responses=openapi.RANKED | _REFUSALS, response_class=Response)
 async def rank(asked: schemas.RankRequest, service: _Service) -> Response:
     """Documents by their alignment with a query, best first: as `Ranker.rank`; untrained, by their p-values."""
     return await service.ask(ranking, asked)
 
 
-@_ROUTES.post("/search", responses=schemas.FOUND | _REFUSALS | described(404), response_class=Response)
+@_ROUTES.post("/search", responses=openapi.FOUND | _REFUSALS | described(404), response_class=Response)
 async def search(asked: schemas.SearchRequest, service: _Service) -> Response:
     """The documents of the index that match a text: the same JSON as `whymatch search --json`."""
     return await service.ask(searching, asked)
@@ -189,7 +201,9 @@ async def health() -> dict[str, bool]:
 async def ready(service: _Service) -> dict[str, Any]:
     """Whether it can answer, and what it can answer: 503 while the model loads."""
     models = service.ready()
-    return {"ready": True, "spans": [*models.aligners], "search": models.index is not None}
+    documents = models.sentence_aligner is not None
+    spans, search = [*models.aligners], models.index is not None
+    return {"ready": True, "spans": spans, "check": documents, "compare": documents, "search": search}
 
 
 @_ROUTES.get("/metrics", response_class=Response, responses=_PLAIN | described(401, 421))

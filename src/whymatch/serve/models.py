@@ -7,6 +7,8 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whymatch.checking.check import check_texts
+from whymatch.checking.sources import NamedTexts
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.defaults import word_aligner
@@ -16,6 +18,7 @@ from whymatch.matching.shipped import shipped_background
 from whymatch.serve.problems import Problem
 from whymatch.text.document import Document, document
 from whymatch.text.encoders import tokens_read
+from whymatch.text.encoders.models import bundle
 from whymatch.text.encoders.naming import encoder_for
 from whymatch.transport.constraints import Balanced, Constraint, Exactly
 from whymatch.transport.kernels.cpu.compiling import expect_work
@@ -39,9 +42,11 @@ class Limits:
     tokens: int = 25_000  # that the model reads for a request: about 100,000 characters of English
     spans: int = 500  # of a text
     matrix: int = 40_000  # pairs of spans of two texts
-    matrices: int = 400_000  # pairs of spans of all pairs of texts of a request to /align/batch or /rank
+    matrices: int = 400_000  # pairs of spans of all pairs of texts of a request; pairs of edited blocks of versions
     pairs: int = 64  # in a request to /align/batch
     documents: int = 100  # in a request to /rank
+    sources: int = 100  # in a request to /check
+    blocks: int = 5000  # of a version, in a request to /compare
     results: int = 50  # of a search
     bytes: int = 2**20  # of a request's body
     requests: int = 64  # worked on at once; the next one is refused
@@ -65,6 +70,8 @@ class Models:
     ranker: "Ranker | None"
     index: "Index | None"
     limits: Limits
+    sentence_aligner: Aligner | None = None
+    """What checks claims and compares versions, MiniLM over sentences; None where it is not here."""
     relation_reader: "RelationReader | None" = None
     """What reads the relations of links; None where its model is not on this machine."""
     refreshed: list[float] = field(default_factory=lambda: [-inf])
@@ -76,14 +83,22 @@ class Models:
             return next(iter(self.aligners.values()))
         if spans not in self.aligners:
             raise ValueError(f"This server's model aligns spans of the kind {', '.join(self.aligners)}; got {spans}.")
-        aligner = self.aligners[spans]
-        if aligner.cost.evidence is not None and aligner.judge.background is None:
-            reason = f"The texts that spans of the kind {spans} are judged against are still being encoded."
-            raise Problem(503, f"{reason} Try again in a moment.", retry_after=2)
-        return aligner
+        return _prepared(self.aligners[spans])
+
+    def aligner_of_sentences(self) -> Aligner:
+        """What checks claims and compares versions. Raises a `Problem` where it is not here, or not yet."""
+        if self.sentence_aligner is None:
+            raise Problem(404, "This server has no model for that. On its machine: pip install 'whymatch[bundled]'.")
+        return _prepared(self.sentence_aligner)
 
     def prepare(self) -> None:
-        """Encodes what the other aligners are judged against, which takes a minute where it is not cached yet."""
+        """Encodes what the other aligners are judged against, which takes a minute where it is not cached yet.
+
+        Before that, an answer is checked, so that the first person who sends one does not wait for what that loads.
+        """
+        if self.sentence_aligner is not None:
+            _fix_background(self.sentence_aligner)
+            check_texts("One text.", NamedTexts.of("One text. Another one."), self.sentence_aligner)
         for aligner in self.aligners.values():
             _fix_background(aligner)
 
@@ -140,13 +155,15 @@ def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
         encoder = encoder_for("sentence")
         aligners = {spans: Aligner(spans, encoder, limit=limits.spans) for spans in _SENTENCE_SPANS}
         aligners["word"] = Aligner("word", limit=limits.spans)
+        of_sentences: Aligner | None = aligners["sentence"]
     else:
         from whymatch.matching.ranker import Ranker
 
         ranker = Ranker.from_pretrained(run).eval()
         aligners = {str(ranker.aligner.spans): ranker.aligner}
+        of_sentences = None if bundle() is None else Aligner("sentence", limit=limits.spans)
     reader = None if shipped_reader().missing else shipped_reader()
-    models = Models(aligners, ranker, None if index is None else _open(index, ranker), limits, reader)
+    models = Models(aligners, ranker, None if index is None else _open(index, ranker), limits, of_sentences, reader)
     first = models.aligner(None)
     _fix_background(first)
     texts = "One text.\nAnother line.", "Two texts.\nAnd lines."
@@ -159,6 +176,14 @@ def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
     if models.index is not None:
         models.index.search("One text.", 1)
     return models
+
+
+def _prepared(aligner: Aligner) -> Aligner:
+    """The aligner. Raises a `Problem` while the texts that it judges evidence against are encoded."""
+    if aligner.cost.evidence is not None and aligner.judge.background is None:
+        reason = f"The texts that spans of the kind {aligner.spans} are judged against are still being encoded."
+        raise Problem(503, f"{reason} Try again in a moment.", retry_after=2)
+    return aligner
 
 
 def _fix_background(aligner: Aligner) -> None:

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 MEDIA_TYPE = "application/problem+json"
 _MAX_ERRORS = 20  # listed in one answer
 _MAX_NAME = 60  # characters of a field's name that came with a request
-_TYPE_NAME = re.compile(r"(str|int|float|constrained-str|ConstraintObject|\w[\w-]*\[.*)$", re.DOTALL)
+_TYPE_NAME = re.compile(r"(str|int|float|constrained-str|ConstraintObject|NamedSource|\w[\w-]*\[.*)$", re.DOTALL)
 _TEXT = {"type": "string"}
 _ERROR = {"type": "object", "properties": {"at": _TEXT, "message": _TEXT}}
 _SCHEMA: dict[str, Any] = {

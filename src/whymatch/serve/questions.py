@@ -8,13 +8,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from whymatch.checking.check import MOST_SOURCES
+from whymatch.checking.sources import NamedTexts
 from whymatch.matching.aligner import Aligner
 from whymatch.serve.models import Limits, Models
 from whymatch.serve.problems import Problem
-from whymatch.serve.schemas import AlignRequest, BatchRequest, RankRequest, SearchRequest, well_formed
+from whymatch.serve.schemas import (
+    AlignRequest,
+    BatchRequest,
+    CheckRequest,
+    CompareRequest,
+    RankRequest,
+    SearchRequest,
+    well_formed,
+)
 from whymatch.text.document import Document
 from whymatch.text.encoders import token_counts, tokens_read
+from whymatch.text.spans import is_blank
 from whymatch.transport.constraints import Constraint, UpTo
+from whymatch.versions.comparing import Version, texts_to_read
 
 Text: TypeAlias = str | list[str]
 Documents: TypeAlias = tuple[Document, Document]
@@ -25,17 +37,26 @@ _CELLS_PER_TOKEN = 3000  # pairs of spans that are solved in the time of a token
 _TOKENS_PER_SEARCH = 1000  # for finding candidates in an index
 _TOKENS_PER_PAGE = 500  # for writing a page
 _SPANS_PER_DOCUMENT = 10  # assumed of documents in an index
+_READINGS = 3  # of a claim with the spans of a source, of which up to eight speak of it
+_TOKENS_PER_READ_TOKEN = 4  # for aligning the words of what was read, and looking for conflicts
+_TOKENS_PER_EDITED_TOKEN = 7  # for the same, of blocks that have to be linked
+_PAIRS_OF_BLOCKS_PER_TOKEN = 8  # that are compared in the time of a token
+_FEWER_TOKENS = "Send less text at a time: words are a token or more, and each sign, such as a dot, is one."
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
     """A request with its texts split: pairs of texts, or what is wrong with one pair of many; none for a search."""
 
-    asked: AlignRequest | BatchRequest | RankRequest | SearchRequest
+    asked: AlignRequest | BatchRequest | RankRequest | SearchRequest | CheckRequest | CompareRequest
     aligner: Aligner
     constraint: Constraint | None
     pairs: Sequence[Documents | Problem]
     size: int
+    sources: NamedTexts | None = None
+    """Of a check: the sources, split."""
+    versions: tuple[Version, Version] | None = None
+    """Of a comparison: both versions, cut into blocks."""
 
     @property
     def reads_relations(self) -> bool:
@@ -100,6 +121,45 @@ def searching(models: Models, asked: SearchRequest) -> Question:
     return Question(asked, aligner, constraint, (), size + (_TOKENS_PER_PAGE if asked.page else 0))
 
 
+def checking(models: Models, asked: CheckRequest) -> Question:
+    """The question of /check. Each sentence of the answer is read with the sources that say most of it."""
+    _check(len(asked.sources), models.limits.sources, "sources")
+    named = NamedTexts.of([source if isinstance(source, str) else source.model_dump() for source in asked.sources])
+    texts = {name: str(text) for name, text in named.texts.items()}
+    _check_characters(models.limits, [asked.answer, *texts, *texts.values()])
+    if is_blank(asked.answer):
+        raise ValueError("The answer is empty: there is nothing to check.")
+    if not texts:
+        raise ValueError("Every source is empty: give one that has a text.")
+    aligner = models.aligner_of_sentences()
+    answer, *counts = token_counts(aligner.encoder, [asked.answer, *texts.values()])
+    readings = _READINGS * answer * min(MOST_SOURCES, len(texts))
+    advice = "Send a shorter answer, or fewer sources: every sentence of an answer is read with up to five of them."
+    tokens = _check_tokens(models.limits, answer + sum(counts) + readings, advice)
+    claims = models.split(asked.answer, aligner)
+    documents = {name: models.split(text, aligner) for name, text in texts.items()}
+    named.texts.update(documents)
+    cells = _count_cells(models, [(claims, document) for document in documents.values()])
+    spans = len(claims) + sum(map(len, documents.values()))
+    size = tokens + _TOKENS_PER_READ_TOKEN * readings + _TOKENS_PER_SPAN * spans + cells // _CELLS_PER_TOKEN
+    size += _TOKENS_PER_PAGE if asked.page else 0
+    return Question(asked, aligner, None, (), size, sources=named)
+
+
+def comparing(models: Models, asked: CompareRequest) -> Question:
+    """The question of /compare. Only blocks that are not in both versions are read."""
+    _check_characters(models.limits, [asked.old, asked.new])
+    aligner = models.aligner_of_sentences()
+    old, new = (Version.of(text, asked.spans, limit=models.limits.blocks) for text in (asked.old, asked.new))
+    read = texts_to_read(old, new)
+    tokens = _check_tokens(models.limits, sum(token_counts(aligner.encoder, [*read[0], *read[1]])))
+    advice = "Compare shorter versions, or larger spans."
+    pairs = _check(len(read[0]) * len(read[1]), models.limits.matrices, "pairs of edited blocks", advice, 422)
+    size = _TOKENS_PER_EDITED_TOKEN * tokens + pairs // _PAIRS_OF_BLOCKS_PER_TOKEN + len(old.blocks) + len(new.blocks)
+    size += _TOKENS_PER_PAGE if asked.page else 0
+    return Question(asked, aligner, None, (), size, versions=(old, new))
+
+
 def _check(count: int, most: int, unit: str, advice: str = "Send less at a time.", status: int = 413) -> int:
     """The count. Raises a `Problem` if it is more than the server takes."""
     if count > most:
@@ -114,8 +174,7 @@ def _check_characters(limits: Limits, texts: Iterable[Text]) -> None:
     _check(sum(sizes), limits.characters, "characters")
 
 
-def _check_tokens(limits: Limits, tokens: int) -> int:
-    advice = "Send less text at a time: words are a token or more, and each sign, such as a dot, is one."
+def _check_tokens(limits: Limits, tokens: int, advice: str = _FEWER_TOKENS) -> int:
     return _check(tokens, limits.tokens, "tokens", advice)
 
 

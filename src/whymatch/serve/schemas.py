@@ -1,4 +1,4 @@
-"""What is asked and what is answered, as JSON: requests are checked by these classes, answers described for OpenAPI."""
+"""What is asked, as JSON: requests are checked by these classes, and OpenAPI describes them by these classes."""
 
 from dataclasses import fields
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
@@ -33,6 +33,8 @@ def well_formed(text: _Text) -> _Text:
 
 
 _Spans: TypeAlias = Literal["sentence", "word", "line", "paragraph", "text"]
+_Blocks: TypeAlias = Literal["block", "sentence", "line", "paragraph", "text"]
+_String: TypeAlias = Annotated[str, AfterValidator(well_formed)]
 _Pieces: TypeAlias = Annotated[list[str], Field(fail_fast=True)]  # or a list of a million numbers is a million errors
 Text: TypeAlias = Annotated[
     str | _Pieces,
@@ -169,100 +171,52 @@ class SearchRequest(Choice):
     model_config = _examples({"query": _EXAMPLE["left"], "top_k": 5})
 
 
-def _record(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
-    return {"type": "object", "required": [*required], "properties": required | (optional or {})}
+class NamedSource(Strict):
+    """A source with its name, as a line of `whymatch check --batch` has it."""
+
+    id: Annotated[_String | None, Field(description="Its name in the answer; left out: a number.")] = None
+    text: _String
 
 
-def _array(items: dict[str, Any], description: str = "", **more: Any) -> dict[str, Any]:
-    return {"type": "array", "items": items, **more} | ({"description": description} if description else {})
+class CheckRequest(Strict):
+    """An answer, and the sources that should support each of its claims."""
+
+    answer: _String
+    sources: Annotated[
+        list[_String | NamedSource],
+        Field(min_length=1, fail_fast=True, description="Texts, or objects with a text and the name of it."),
+    ]
+    page: _Page = False
+    model_config = _examples(
+        {
+            "answer": "Employees get 25 days of paid leave a year. Hotels may cost up to 150 euros a night.",
+            "sources": [
+                {"id": "handbook", "text": "Employees have 25 days of paid leave a year."},
+                {"id": "travel", "text": "Hotels may cost up to 120 euros a night."},
+            ],
+        }
+    )
 
 
-_NUMBER, _INTEGER, _STRING, _BOOLEAN, _OBJECT = (
-    {"type": kind} for kind in ("number", "integer", "string", "boolean", "object")
-)
-_NULLABLE = {"type": ["number", "null"]}
-_PROBABILITY = _NULLABLE | {"description": "The calibrated chance that the texts match."}
-_BITS = _NULLABLE | {"description": "The evidence of all significant links; 0 is what chance gives."}
-_P_VALUE = _NULLABLE | {"description": "The share of random pairs of texts with as much evidence."}
-_SPAN = _array(_INTEGER, "Start and end, in characters.", minItems=2, maxItems=2)
-_RELATION = {
-    "type": ["object", "null"],
-    "description": "What its spans say of each other (same, implies, implied, contradicts, related); null if not read.",
-    "properties": {"name": _STRING, "probabilities": _OBJECT},
-}
-_CONFLICT = _record({"kind": _STRING, "left": _array(_SPAN), "right": _array(_SPAN)})
-_LINK = _record(
-    {
-        "left": _SPAN,
-        "right": _SPAN,
-        "at": _array(_INTEGER, "The numbers of the two spans, from 0."),
-        "texts": _array(_STRING),
-        "bits": _NULLABLE | {"description": "Its evidence; null where costs are no evidence."},
-        "cost": _NUMBER | {"description": "Low is good; minus the bits, where costs are evidence."},
-        "mass": _NUMBER,
-        "share": _NUMBER | {"description": "What the link adds to the score."},
-        "relation": _RELATION,
-        "conflicts": _array(_CONFLICT, "Words that contradict each other."),
-    }
-)
-_DOCUMENT = _record({"text": _STRING, "spans": _array(_SPAN)})
-_MARGIN = {"description": 'A number, "inf", or null where it was not computed.'}
-_CERTIFICATE = _record({"links": _INTEGER, "gap": _NUMBER, "margin": _MARGIN, "clipped": _BOOLEAN, "in_words": _STRING})
-_JUDGEMENT = {
-    "type": ["object", "null"],
-    "description": "What the evidence is worth, and against what; null where costs are no evidence.",
-    "properties": {
-        "bits": _NUMBER,
-        "p_value": _NUMBER,
-        "probability": _PROBABILITY,
-        "background": _STRING | {"description": "What the evidence was measured against."},
-        "calibrated_on": _STRING | {"description": "The labelled pairs that made a probability of the p-value."},
-        "notes": _array(_STRING),
-        "tails": _array(_array(_array(_NUMBER)), "Two numbers per left and per right span, of which bits follow."),
-    },
-}
-_ALIGNMENT = _record(
-    {
-        "format": _INTEGER,
-        "verdict": _STRING | {"description": "The answer in one sentence."},
-        "probability": _PROBABILITY,
-        "bits": _BITS,
-        "p_value": _P_VALUE,
-        "coverage": _array(_NUMBER, "The shares of both texts that stand in links."),
-        "notes": _array(_STRING, "What a reader has to know, such as spans that could not be read."),
-        "score": _NUMBER | {"description": "The sum of the links' shares, in bits where costs are evidence."},
-        "links": _array(_LINK, "Strongest first."),
-        "left": _DOCUMENT,
-        "right": _DOCUMENT,
-        "unmatched": _record({"left": _array(_SPAN), "right": _array(_SPAN)}),
-        "constraint": _record({"name": _STRING}, {"k": _INTEGER, "below": _NUMBER}),
-        "by_default": _BOOLEAN,
-        "cost": _STRING,
-        "neutral": _NUMBER,
-        "encoder": _STRING,
-        "contextual": _BOOLEAN,
-        "certificate": _CERTIFICATE,
-        "path": _array(_OBJECT, "The optimum for exactly 1, 2, … links, up to 32."),
-        "judgement": _JUDGEMENT,
-        "remarks": _array(_STRING, "Notes beside those of the judgement."),
-    },
-    {"page": _STRING},
-)
-_BATCH = _record({"results": _array(_OBJECT, 'An alignment, or {"problem": …}.')})
-_RANK = {"corpus_id": _INTEGER, "score": _NUMBER, "text": {}, "links": _array(_LINK)}
-_JUDGED = {"probability": _PROBABILITY, "bits": _BITS, "p_value": _P_VALUE}
-_RANKING = _record({"results": _array(_record(_RANK, {"verdict": _STRING, **_JUDGED}))})
-_E_VALUE = _NULLABLE | {"description": "How many documents of the index chance would bring as close."}
-_HIT = _record(
-    {"id": _STRING, "score": _NUMBER, "places": _OBJECT, "metadata": _OBJECT, "alignment": _ALIGNMENT},
-    {"e_value": _E_VALUE, **_JUDGED},
-)
-_RESULTS = _record({"query": _STRING, "candidates": _INTEGER, "hits": _array(_HIT)}, {"page": _STRING})
+class CompareRequest(Strict):
+    """Two versions of a document."""
 
-
-def _answer(schema: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
-    """An answer of this kind, as OpenAPI lists it."""
-    return {200: {"description": "OK", "content": {"application/json": {"schema": schema}}}}
-
-
-ALIGNED, BATCH, RANKED, FOUND = map(_answer, (_ALIGNMENT, _BATCH, _RANKING, _RESULTS))
+    old: _String
+    new: _String
+    spans: Annotated[
+        _Blocks,
+        Field(
+            description="What is compared: blocks are headings, rows of tables, and the sentences of paragraphs, items "
+            "and numbered clauses."
+        ),
+    ] = "block"
+    relations: Annotated[
+        bool, Field(description="Whether to read which words of changed passages contradict each other.")
+    ] = True
+    page: _Page = False
+    model_config = _examples(
+        {
+            "old": "1. The agreement runs for 24 months.\n2. It may be ended in writing.",
+            "new": "1. The agreement runs for 36 months.\n2. It may be ended in writing.",
+        }
+    )

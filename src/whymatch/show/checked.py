@@ -1,11 +1,10 @@
 """A check of an answer: as a page with the answer beside its sources, and as text."""
 
 from collections.abc import Collection, Mapping, Sequence
-from html import escape
 from itertools import pairwise
 from typing import Any
 
-from whymatch.show.html import asset, marked_pieces, policy, template
+from whymatch.show.html import asset, framed, marked_pieces, policy, template
 from whymatch.show.words import plain
 
 VERDICT_SIGNS = {"supported": "✓", "contradicted": "≠", "unsupported": "?"}
@@ -17,7 +16,7 @@ _MIN_FOLDED = 3
 def page(check: Mapping[str, Any]) -> str:
     """The page of the dictionary of a check."""
     style = asset("picture.css") + asset("checked.css")
-    script = asset("checked.js")
+    script = asset("checked.js") + 'showCheck(document.querySelector(".checked"));\n' + asset("frame.js")
     return template("checked.html").render(
         title=check["verdict"],
         policy=policy(style, script),
@@ -28,16 +27,18 @@ def page(check: Mapping[str, Any]) -> str:
         verdict_words=_WORDS,
         parts=_answer_parts(check),
         sources=_source_parts(check),
+        sure=[
+            ("Faithfulness", "the share of claims that are supported."),
+            ("Cited", "spans that share rare words or meaning with a claim; each of them adds 3 bits or more."),
+            ("Judged against", f"{check['background']}."),
+        ],
     )
 
 
 def frame(check: Mapping[str, Any]) -> str:
     """The page of a check in a frame of its own, for notebooks."""
     height = min(900, 260 + 96 * len(check["claims"]))
-    return (
-        f'<iframe sandbox="allow-scripts" style="width: 100%; height: {height}px; border: 0" '
-        f'title="Check" srcdoc="{escape(page(check))}"></iframe>'
-    )
+    return framed(page(check), "Check", height)
 
 
 def as_text(check: Mapping[str, Any]) -> str:

@@ -29,7 +29,7 @@ _MEANINGS = {
     "implies": COLOURS[0],
     "implied": COLOURS[0],
     "contradicts": "#c5271b",
-    "related": "#5f6771",
+    "related": COLOURS[5],
 }
 """The colour of a link by its relation, where relations were read."""
 
@@ -110,10 +110,11 @@ def _without_warnings_of_glyphs() -> Iterator[None]:
 
 
 @_without_warnings_of_glyphs()
-def links_as_figure(picture: Mapping[str, Any], file: Path) -> None:
+def links_as_figure(picture: Mapping[str, Any], file: Path | None = None) -> Figure:
     """Two texts side by side, a box for each span, curves between linked ones, wider for more evidence.
 
-    Where relations were read, colours and signs stand for them, and contradictions are broken lines.
+    Where relations were read, colours and signs stand for them, and contradictions are broken lines. Written where a
+    file is given.
     """
     columns = [_boxes(picture[side]) for side in ("left", "right")]
     relations = [meaning(link) for link in picture["links"]]
@@ -144,7 +145,9 @@ def links_as_figure(picture: Mapping[str, Any], file: Path) -> None:
         label = f"{SIGNS[relation]} {relation}"
         x, y = 0.05 + place * width / len(SIGNS), height - 0.05 - _LINE / 2
         axes.text(x, y, label, va="center", color=_MEANINGS[relation], fontproperties=_FONT)
-    save(figure, file)
+    if file is not None:
+        save(figure, file)
+    return figure
 
 
 def _draw_curve(axes: Any, ends: Sequence[float], colour: str, width: float, relation: str | None) -> None:

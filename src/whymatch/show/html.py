@@ -38,6 +38,11 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _MIN_BLOCK = 24  # mean characters of a span, from which each span gets a line of its own
 _LONG_FROM = 40  # spans of a text, from which on its runs without links are folded and only curves in view are drawn
 _ROWS_AT_FIRST = 10  # links of long texts that the table shows before a reader asks for all
+_FIT = (  # runs in the notebook: sets the height of the frame that a message comes from, within bounds
+    'addEventListener("message", ({ source, data }) => { for (const frame of document.querySelectorAll('
+    '"iframe.whymatch")) if (frame.contentWindow === source && data?.whymatchHeight > 0) '
+    "frame.style.height = `${Math.min(Number(data.whymatchHeight), 3000)}px`; });"
+)
 _COLOURS = 6  # of links without a relation
 _BAR_WIDTH, _MIN_LABELLED = 600, 40  # of a bar, and of a part of it that has room for a number
 _QUESTIONS = {
@@ -52,7 +57,10 @@ def page(picture: Mapping[str, Any], title: str | None = None) -> str:
     """The page of an alignment's dictionary; its title is the verdict, if none is given."""
     picture = conflicts_first(picture)
     judgement = picture["judgement"]
-    style, script = asset("picture.css"), "".join(map(asset, PICTURE_SCRIPTS)) + started("showPicture")
+    style, script = (
+        asset("picture.css"),
+        "".join(map(asset, PICTURE_SCRIPTS)) + started("showPicture") + asset("frame.js"),
+    )
     return template("page.html").render(
         title=title or (picture["verdict"] if judgement else "Links between two texts"),
         policy=policy(style, script),
@@ -68,13 +76,12 @@ def page(picture: Mapping[str, Any], title: str | None = None) -> str:
         meanings=meanings(picture),
         contradictions=sum(meaning(link) == "contradicts" for link in picture["links"]),
         colours=[_colour(rank, link) for rank, link in enumerate(picture["links"])],
-        long=any(len(picture[side]["spans"]) > _LONG_FROM for side in SIDES),
+        long=blocks(picture) and any(len(picture[side]["spans"]) > _LONG_FROM for side in SIDES),
         data=embedded(
             {
                 "evidence": judgement is not None,
                 "views": views(picture),
                 "meanings": meanings(picture),
-                "longFrom": _LONG_FROM,
                 "rowsAtFirst": _ROWS_AT_FIRST,
                 "words": [_word_links(words) for words in picture.get("words", [])],
             }
@@ -121,36 +128,46 @@ def frame(picture: Mapping[str, Any]) -> str:
     tall = 40 * max(len(side["spans"]) for side in sides)
     flat = 24 * (sum(len(side["text"]) for side in sides) // 80)
     height = min(900, 420 + (tall if blocks(picture) else flat) + 36 * len(picture["links"]))
+    return framed(page(picture), "Alignment", height)
+
+
+def framed(html: str, title: str, height: int) -> str:
+    """A page in a frame that cannot reach what is around it; it has a height until the page says how tall it is."""
     return (
-        f'<iframe sandbox="allow-scripts" style="width: 100%; height: {height}px; border: 0" '
-        f'title="Alignment" srcdoc="{escape(page(picture))}"></iframe>'
+        f'<iframe class="whymatch" sandbox="allow-scripts" style="width: 100%; height: {height}px; border: 0" '
+        f'title="{title}" srcdoc="{escape(html)}"></iframe><script>{_FIT}</script>'
     )
 
 
 def views(picture: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The links as asked for, and those of exactly k for every k of the path.
 
-    A link is its left and right numbers, its cost, and its share of the score; where costs are evidence, its bits and
-    what it adds to the sum of bits, which is the score of every view.
+    A link is its left and right numbers, its cost, and what it adds to the score. Every score is on the same scale: the
+    sum of bits, and a link has those in place of its cost; where costs are no evidence, the mean over the links, by
+    their mass, of what they cost less than the neutral cost.
     """
     judged = picture["judgement"] is not None
-    adds = worth(picture)
+    adds = worth(picture) if judged else _strengths(picture)
     asked = [
         [*link["at"], link["bits"] if judged else link["cost"], added]
         for link, added in zip(picture["links"], adds, strict=True)
     ]
-    score = sum(adds) if judged else picture["score"]
     name, proof = in_words(picture), picture["certificate"]["in_words"]
-    shown = [{"name": name, "score": score, "zero": f"{picture['zero']:g}", "links": asked, "certificate": proof}]
-    zero = f"{picture['neutral']:g}"
+    shown = [{"name": name, "score": sum(adds), "links": asked, "certificate": proof}]
     for step in picture["path"]:
         unit = 1 if judged else step["k"]
         links = [[i, j, -cost if judged else cost, (picture["neutral"] - cost) / unit] for i, j, cost in step["links"]]
         name = "exactly 1 link" if step["k"] == 1 else f"exactly {step['k']} links"
         links.sort(key=lambda link: -link[3])
         proof = f"Optimal: nothing scores higher with {name}."
-        shown.append({"name": name, "score": step["score"], "zero": zero, "links": links, "certificate": proof})
+        shown.append({"name": name, "score": step["score"], "links": links, "certificate": proof})
     return shown
+
+
+def _strengths(picture: Mapping[str, Any]) -> list[float]:
+    """What each link adds to the mean of what links cost less than the neutral cost."""
+    mass = sum(link["mass"] for link in picture["links"])
+    return [link["mass"] * (picture["neutral"] - link["cost"]) / mass for link in picture["links"]]
 
 
 def meanings(picture: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

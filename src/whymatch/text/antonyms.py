@@ -40,6 +40,7 @@ _SUFFIXES = [
     (r"er$", "e"), (r"est$", ""), (r"est$", "e"),
 ]  # fmt: skip
 _MAX_CACHED_WORDS = 100_000
+_LONGEST_CACHED = 40  # characters: longer words are rare, and a cache of them would be large
 _COMPILED_SUFFIXES = [(re.compile(pattern), ending) for pattern, ending in _SUFFIXES]
 
 
@@ -59,10 +60,13 @@ def _tables() -> tuple[frozenset[tuple[str, str]], dict[str, list[str]]]:
     return frozenset(pairs), irregular
 
 
-@lru_cache(_MAX_CACHED_WORDS)
 def lemmas(word: str) -> frozenset[str]:
     """The word in lower case, and what it may be an inflected form of."""
-    word = word.lower()
+    return (_lemmas if len(word) <= _LONGEST_CACHED else _lemmas.__wrapped__)(word.lower())
+
+
+@lru_cache(_MAX_CACHED_WORDS)
+def _lemmas(word: str) -> frozenset[str]:
     regular = (pattern.sub(ending, word) for pattern, ending in _COMPILED_SUFFIXES if pattern.search(word))
     return frozenset({word, *_tables()[1].get(word, []), *(regular if len(word) > 3 else ())})
 

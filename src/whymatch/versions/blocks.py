@@ -18,7 +18,7 @@ _LABEL = re.compile(
 _BULLET = re.compile(r"[ \t]*[-*+•–·‣◦][ \t]+")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+\S")
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
-_RULE = re.compile(r"[ \t]*(?:[-=*_~]{3,}|\|?[ \t:|-]*-{2,}[ \t:|-]*\|?|`{3,}.*)[ \t]*$")
+_RULE = re.compile(r"[ \t]*(?:[-=*_~]{3,}[ \t]*$|`{3,})|(?=.*--)[ \t:|-]+$")  # takes time linear in a line's length
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 _ENDS = re.compile(r"[.!?:;,…\"'”’)\]]\s*$")
 _OPENING = " \t\"'“‘([*_"
@@ -67,7 +67,7 @@ def _block(text: str, span: Span) -> Block:
 
 def _items(text: str) -> Iterator[tuple[int, int]]:
     """Lines, with those that go on where they were broken: a paragraph, an item, a heading or a row."""
-    begin = end = -1
+    begin, end, last = -1, -1, ""
     for match in _LINE.finditer(text):
         line, (start, stop) = match[0].rstrip("\r\n"), match.span()
         if is_blank(line) or _RULE.match(line):
@@ -76,11 +76,12 @@ def _items(text: str) -> Iterator[tuple[int, int]]:
             begin = -1
         elif begin < 0:
             begin, end = start, stop
-        elif _starts(line) or _complete(text[begin:end], line):
+        elif _starts(line) or _complete(last, line):
             yield begin, end
             begin, end = start, stop
         else:
             end = stop
+        last = "" if is_blank(line) else line.splitlines()[-1]
     if begin >= 0:
         yield begin, end
 
@@ -89,9 +90,8 @@ def _starts(line: str) -> bool:
     return any(pattern.match(line) for pattern in (_LABEL, _BULLET, _HEADING, _ROW))
 
 
-def _complete(before: str, line: str) -> bool:
-    """Whether the lines before this one are a heading or a row, or end in a short line without a mark."""
-    last = before.rstrip("\r\n").splitlines()[-1]
+def _complete(last: str, line: str) -> bool:
+    """Whether the line before this one is a heading or a row, or a short one without a mark at its end."""
     if _HEADING.match(last) or _ROW.match(last):
         return True
     return len(last.strip()) < _SHORT_LINE and not _ENDS.search(last) and line.lstrip(_OPENING)[:1].isupper()

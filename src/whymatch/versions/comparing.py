@@ -9,7 +9,7 @@ from whymatch.text.spans import Span, Splitter, splitter, words
 from whymatch.transport.groups import InOrder
 from whymatch.versions.blocks import Block, blocks, of_spans
 from whymatch.versions.comparison import Change, ChangeKind, Comparison
-from whymatch.versions.linking import Joined, Side, joined
+from whymatch.versions.linking import Joined, Side, joined, unmatched
 from whymatch.versions.meaning import with_meaning
 from whymatch.versions.words import differing
 
@@ -49,18 +49,32 @@ def compare(
     Raises:
         ValueError: if a text is not valid Unicode or has too many blocks.
     """
-    versions = [_version(text, spans) for text in (old, new)]
+    versions = Version.of(old, spans), Version.of(new, spans)
+    return compare_versions(*versions, relations=relations, encoder=encoder, most=most)
+
+
+def compare_versions(
+    old: "Version", new: "Version", *, relations: bool = True, encoder: "Encoder | None" = None, most: int = 4
+) -> Comparison:
+    """As `compare`, for versions that are cut into blocks."""
     needed = _default_encoder if encoder is None else lambda: encoder
-    together, remarks = joined(versions[0].side, versions[1].side, needed, InOrder(most))
-    changes = [_change(one, *versions) for one in together]
+    together, remarks = joined(old.side, new.side, needed, InOrder(most))
+    changes = [_change(one, old, new) for one in together]
     if relations:
-        changes, remark = with_meaning(changes, [_wordings(one, *versions) for one in together])
+        changes, remark = with_meaning(changes, [_wordings(one, old, new) for one in together])
         remarks = [*remarks, *remark]
-    for number, version in enumerate(versions):
+    for number, version in enumerate((old, new)):
         linked = {n for one in together for n in (one.left, one.right)[number]}
         changes += [_alone(number, n, version) for n in range(len(version.blocks)) if n not in linked]
-    left, right = (Document(one.text, tuple(block.span for block in one.blocks)) for one in versions)
-    return Comparison(left, right, tuple(_ordered(changes)), tuple(remarks))
+    return Comparison(old.document, new.document, tuple(_ordered(changes)), tuple(remarks))
+
+
+def texts_to_read(old: "Version", new: "Version") -> tuple[list[str], list[str]]:
+    """The blocks of each version that a model has to read: those that are left where identical ones were matched."""
+    free = unmatched(old.side, new.side)
+    if not all(map(len, free)):
+        return [], []
+    return [old.side.texts[number] for number in free[0]], [new.side.texts[number] for number in free[1]]
 
 
 def _default_encoder() -> "Encoder":
@@ -70,13 +84,37 @@ def _default_encoder() -> "Encoder":
 
 
 @dataclass(frozen=True)
-class _Version:
+class Version:
     """A text with its blocks, and where each of them is, for people."""
 
     text: str
     blocks: Sequence[Block]
     side: Side
     places: Sequence[str]
+
+    @classmethod
+    def of(cls, text: str, spans: str | Splitter = BLOCKS, *, limit: int = MAX_BLOCKS) -> "Version":
+        """A text cut into blocks.
+
+        Raises:
+            ValueError: if it is not valid Unicode or has more blocks than the limit.
+        """
+        Document(text, ())  # valid Unicode
+        if spans == BLOCKS:
+            own = blocks(text)
+        else:
+            cut = splitter(spans) if isinstance(spans, str) else spans
+            own = of_spans(text, document(text, cut, limit=10**9).spans)
+        if len(own) > limit:
+            raise ValueError(f"A version has {len(own):,} blocks, and the limit is {limit:,}. Use larger spans.")
+        texts = [text[block.body : block.span.end] for block in own]
+        pieces = [[one[start:end] for start, end in words(one)] for one in texts]
+        return cls(text, own, Side(texts, pieces, ["\n".join(one) for one in pieces]), _places(text, own))
+
+    @property
+    def document(self) -> Document:
+        """The text with its blocks as spans."""
+        return Document(self.text, tuple(block.span for block in self.blocks))
 
     def covering(self, numbers: Sequence[int]) -> Span:
         """The characters of blocks that follow one another, without the number of the first."""
@@ -92,21 +130,7 @@ class _Version:
         return text
 
 
-def _version(text: str, spans: str | Splitter) -> _Version:
-    Document(text, ())  # valid Unicode
-    if spans == BLOCKS:
-        own = blocks(text)
-    else:
-        cut = splitter(spans) if isinstance(spans, str) else spans
-        own = of_spans(text, document(text, cut, limit=MAX_BLOCKS).spans)
-    if len(own) > MAX_BLOCKS:
-        raise ValueError(f"A version has {len(own):,} blocks, and the limit is {MAX_BLOCKS:,}. Use larger spans.")
-    texts = [text[block.body : block.span.end] for block in own]
-    pieces = [[one[start:end] for start, end in words(one)] for one in texts]
-    return _Version(text, own, Side(texts, pieces, ["\n".join(one) for one in pieces]), _places(text, own))
-
-
-def _change(one: Joined, left: _Version, right: _Version) -> Change:
+def _change(one: Joined, left: Version, right: Version) -> Change:
     """What became of blocks that belong together, before their relation is read."""
     own, other = left.covering(one.left), right.covering(one.right)
     keys = ["\n".join(v.side.keys[n] for n in numbers) for v, numbers in ((left, one.left), (right, one.right))]
@@ -125,11 +149,11 @@ def _change(one: Joined, left: _Version, right: _Version) -> Change:
     )
 
 
-def _wordings(one: Joined, left: _Version, right: _Version) -> tuple[str, str]:
+def _wordings(one: Joined, left: Version, right: Version) -> tuple[str, str]:
     return left.wording(one.left), right.wording(one.right)
 
 
-def _alone(side: int, number: int, version: _Version) -> Change:
+def _alone(side: int, number: int, version: Version) -> Change:
     """A block that only the left (side 0) or right version has."""
     span = version.covering((number,))
     text, place = version.text[span.start : span.end], version.places[number]

@@ -139,6 +139,11 @@ class Comparison:
             write_whole(file, text)
         return text
 
+    def _repr_html_(self) -> str:
+        from whymatch.show.html import framed
+
+        return framed(self.to_html(), "Comparison", 900)
+
     def __str__(self) -> str:
         from whymatch.show.changes import changes_as_text
 

@@ -60,6 +60,12 @@ def joined(left: Side, right: Side, encoder: Callable[[], Encoder], rule: InOrde
     return _with_moves([*links, *(Joined((i,), (j,)) for i, j in moved)], left), remarks
 
 
+def unmatched(left: Side, right: Side) -> tuple[list[int], list[int]]:
+    """The numbers of the blocks of each version that are left where identical ones were matched."""
+    chain, moved = anchors(left.keys, right.keys)
+    return _free(len(left.keys), len(right.keys), [*chain, *moved])
+
+
 def _with_moves(links: Sequence[Joined], left: Side) -> list[Joined]:
     """The links in the order of the left version; single blocks outside of the heaviest chain in both orders moved.
 

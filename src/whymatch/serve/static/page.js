@@ -1,6 +1,12 @@
 (() => {
   const at = (id) => document.getElementById(id);
-  const forms = { compare: at("compare"), search: at("search") };
+  const ways = { // what can be asked: the fields that are needed, and the words of it
+    match: { fields: ["left", "right"], path: "align", busy: "Matching", missing: "Both texts are needed: paste them above, or try an example." },
+    check: { fields: ["answer"], path: "check", busy: "Checking", missing: "An answer and a source are needed: paste them above, or try the example." },
+    compare: { fields: ["old", "new"], path: "compare", busy: "Comparing", missing: "Both versions are needed: paste them above, or try the example." },
+    search: { fields: ["query"], path: "search", busy: "Searching", missing: "Give a text to look for." },
+  };
+  const names = Object.keys(ways);
   const constraint = at("constraint");
   const result = at("result");
   const largest = 1e6; // bytes of a file
@@ -13,22 +19,49 @@
     at("status").classList.toggle("bad", bad);
   };
 
+  // Sources of an answer: a box each, and always one that is empty or may be filled.
+  const sourceBoxes = () => [...document.querySelectorAll(".source-box")];
+  const addSource = (text = "", id = "") => {
+    const box = at("source").content.firstElementChild.cloneNode(true);
+    const area = box.querySelector("textarea");
+    area.id = `source-${sourceBoxes().length + 1}`;
+    box.querySelector("label").htmlFor = area.id;
+    box.querySelector("label").textContent = `Source ${sourceBoxes().length + 1}`;
+    at("sources").append(box);
+    prepare(box);
+    put(box, text, id);
+    return area;
+  };
+  const put = (box, text, name = "") => {
+    box.querySelector("textarea").value = text;
+    box.querySelector(".from").textContent = name;
+  };
+  const sources = () => sourceBoxes().map((box) => {
+    const id = box.querySelector(".from").textContent;
+    return { ...(id ? { id } : {}), text: box.querySelector("textarea").value };
+  }).filter(({ text }) => text.trim());
+
   // State: what a link holds, after the #.
-  const state = (way) => way === "search"
-    ? { query: at("query").value, top_k: Number(at("top").value) }
-    : { left: at("left").value, right: at("right").value, spans: at("spans").value, rule: constraint.value, k: Number(at("k").value) };
+  const state = (way) => ({
+    ...Object.fromEntries(ways[way].fields.map((name) => [name, at(name).value])),
+    ...(way === "match" ? { spans: at("spans").value, rule: constraint.value, k: Number(at("k").value) } : {}),
+    ...(way === "check" ? { sources: sources() } : {}),
+    ...(way === "search" ? { top_k: Number(at("top").value) } : {}),
+  });
 
   const choose = (select, value) => {
     if ([...select.options].some((option) => option.value === String(value) && !option.disabled)) select.value = value;
   };
 
   const fill = (values) => {
-    for (const name of ["left", "right", "query"]) {
-      if (typeof values[name] === "string") {
-        at(name).value = values[name];
-        origin(name, "");
-      }
+    for (const name of names.flatMap((way) => ways[way].fields)) {
+      if (typeof values[name] === "string") put(at(name).closest(".box"), values[name]);
     }
+    if (Array.isArray(values.sources)) {
+      at("sources").replaceChildren();
+      for (const source of values.sources) addSource(String(source?.text ?? ""), String(source?.id ?? ""));
+    }
+    if (!sourceBoxes().length) addSource();
     choose(at("spans"), values.spans ?? at("spans").options[0].value);
     choose(constraint, values.rule ?? "");
     choose(at("top"), values.top_k ?? 10);
@@ -55,11 +88,11 @@
   };
 
   // Requests.
-  const asked = (way, values) => {
-    if (way === "search") return { query: values.query, top_k: values.top_k, page: true };
-    const rule = values.rule === "" ? {} : { constraint: values.rule === "balanced" ? values.rule : `${values.rule}:${values.k}`, clip: true };
-    return { left: values.left, right: values.right, spans: values.spans, page: true, ...rule };
-  };
+  const asked = ({ rule, k, ...values }) => ({
+    ...values,
+    page: true,
+    ...(rule ? { constraint: rule === "balanced" ? rule : `${rule}:${k}`, clip: true } : {}),
+  });
 
   const wait = (seconds, signal) => new Promise((done, stop) => {
     const timer = setTimeout(done, 1000 * seconds);
@@ -81,18 +114,23 @@
 
   const run = async (way) => {
     const values = state(way);
-    const empty = (way === "search" ? ["query"] : ["left", "right"]).find((name) => !at(name).value.trim());
+    const { fields, path, busy, missing } = ways[way];
+    const empty = fields.map(at).find((area) => !area.value.trim())
+      ?? (values.sources?.length === 0 ? sourceBoxes()[0].querySelector("textarea") : null);
     if (empty) {
-      say(way === "search" ? "Give a text to look for." : "Both texts are needed: paste them above, or try an example.", true);
-      at(empty).focus();
+      say(missing, true);
+      empty.focus();
       return;
     }
     asking?.abort();
     const mine = asking = new AbortController();
     result.setAttribute("aria-busy", "true");
-    say(way === "search" ? "Searching …" : "Aligning …");
+    at("progress").hidden = false;
+    say(`${busy} …`);
+    at("status").scrollIntoView({ block: "nearest" });
+    const slow = setTimeout(() => say(`${busy} … long texts take some seconds.`), 4000);
     try {
-      const response = await post(way === "search" ? "search" : "align", asked(way, values), mine.signal);
+      const response = await post(path, asked(values), mine.signal);
       const answer = await response.json();
       if (!response.ok) {
         refused(response.status, answer);
@@ -103,7 +141,11 @@
     } catch (error) {
       if (!mine.signal.aborted) say("The server cannot be reached. Is it running?", true);
     } finally {
-      if (asking === mine) result.removeAttribute("aria-busy");
+      clearTimeout(slow);
+      if (asking === mine) {
+        result.removeAttribute("aria-busy");
+        at("progress").hidden = true;
+      }
     }
   };
 
@@ -116,6 +158,7 @@
   };
 
   // The server's page is parsed without being run; its parts move here, and the same script shows them.
+  const brought = { match: showPicture, check: showCheck, compare: () => {}, search: showGallery };
   const show = (way, values, { page, ...answer }) => {
     const parsed = new DOMParser().parseFromString(page.replace(/<style>[^<]*<\/style>/, ""), "text/html");
     const main = parsed.querySelector(".picture");
@@ -123,27 +166,32 @@
     for (const rules of picture.querySelectorAll(".rules")) { // a search has one rule: nothing to choose
       rules.replaceWith(make("p", { className: "hit", textContent: rules.querySelector(".name").textContent }));
     }
-    const data = JSON.parse(parsed.getElementById("data").textContent);
-    found = { answer, page, link: packed({ way, ...values }) };
-    picture.querySelector(".verdict")?.remove(); // it is the heading of the result
-    at("result-title").textContent = way === "search" ? "What was found, and why" : answer.judgement ? answer.verdict : "Links between the texts";
+    found = { answer, page, link: packed(values) };
+    picture.querySelector("h1")?.remove(); // it is the heading of the result
+    at("result-title").textContent = answer.judgement === null ? "Links between the texts" : answer.verdict ?? searched(answer);
     at("shown").replaceChildren(picture);
     result.hidden = false;
-    (way === "search" ? showGallery : showPicture)(picture, data);
-    say(way === "search" ? searched(answer) : summary(answer));
+    brought[way](picture, JSON.parse(parsed.getElementById("data")?.textContent ?? "null"));
+    say(way === "match" ? summary(answer) : "");
     at("result-title").focus({ preventScroll: true });
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     at("status").scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
   };
 
   const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
-  const summary = ({ links, score, unmatched, bits }) => {
+  const summary = ({ links, unmatched, bits }) => {
     const alone = unmatched.left.length + unmatched.right.length;
     const rest = alone ? `; ${count(alone, "span")} without a counterpart` : "";
-    const worth = bits === null ? `score ${three(score)}` : `${one(bits)} bits`;
-    return links.length ? `${count(links.length, "link")}, ${worth}${rest}.` : "No link is significant. Ask for the k best pairs to see what comes nearest.";
+    const worth = bits === null ? "" : `, ${one(bits)} bits`;
+    return links.length ? `${count(links.length, "link")}${worth}${rest}.` : "No link is significant. Ask for the k best pairs to see what comes nearest.";
   };
-  const searched = ({ hits, candidates }) => hits.length ? `${count(hits.length, "document")} of ${candidates} that were aligned.` : "Nothing was found.";
+  const searched = ({ hits, candidates }) => {
+    if (!hits.length) return "Nothing was found.";
+    if (hits[0].probability == null) return `The closest ${hits.length} of ${count(candidates, "document")} that were read.`;
+    const matching = hits.filter(({ probability }) => probability >= 0.5).length;
+    const rest = matching < hits.length ? `; ${matching ? "then come the closest of the others" : "these come closest"}` : "";
+    return `${matching ? count(matching, "document") : "No document"} ${matching > 1 ? "match" : "matches"}${rest}.`;
+  };
 
   // Tools.
   const copy = async (text, done) => {
@@ -169,29 +217,32 @@
     setTimeout(() => URL.revokeObjectURL(url), 10000);
   });
 
-  // Files.
-  const origin = (name, text) => {
-    document.querySelector(`.box[data-for="${name}"] .from`).textContent = text;
-  };
-  const read = async (name, file) => {
+  // Files. Of sources several may come at once, each for a box of its own.
+  const read = async (box, file) => {
     if (file.size > largest) {
       say(`${file.name} is larger than a megabyte: paste the part that matters.`, true);
       return;
     }
     try {
-      at(name).value = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
-      origin(name, file.name);
+      put(box, new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer()), file.name);
       say(`${file.name} was read.`);
     } catch {
       say(`${file.name} is no text in UTF-8.`, true);
     }
   };
-  for (const box of document.querySelectorAll(".box")) {
+  const readAll = async (box, files) => {
+    const [first, ...others] = files;
+    await read(box, first);
+    if (box.matches(".source-box")) for (const file of others) await read(addSource().closest(".box"), file);
+  };
+  const prepare = (box) => {
     const input = box.querySelector("input[type=file]");
+    const area = box.querySelector("textarea");
     box.querySelector(".open").addEventListener("click", () => input.click());
-    input.addEventListener("change", () => {
-      if (input.files.length) read(box.dataset.for, input.files[0]);
+    input.addEventListener("change", async () => {
+      const files = [...input.files];
       input.value = "";
+      if (files.length) await readAll(box, files);
     });
     for (const kind of ["dragenter", "dragover"]) {
       box.addEventListener(kind, (event) => {
@@ -205,19 +256,22 @@
       box.classList.remove("dropping");
       if (!event.dataTransfer.files.length) return;
       event.preventDefault();
-      read(box.dataset.for, event.dataTransfer.files[0]);
+      readAll(box, [...event.dataTransfer.files]);
     });
-    box.querySelector("textarea").addEventListener("input", () => origin(box.dataset.for, ""));
-    box.querySelector("textarea").addEventListener("keydown", (event) => {
+    area.addEventListener("input", () => { box.querySelector(".from").textContent = ""; });
+    area.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) box.closest("form").requestSubmit();
     });
-  }
+  };
+  document.querySelectorAll(".box").forEach(prepare);
+  at("add-source").addEventListener("click", () => addSource().focus());
+  addSource();
 
   // The form.
   const offerK = () => { at("k-label").hidden = ["", "balanced"].includes(constraint.value); };
   const go = (way) => {
-    for (const [name, form] of Object.entries(forms)) {
-      form.hidden = name !== way;
+    for (const name of names) {
+      at(name).hidden = name !== way;
       at(`way-${name}`).setAttribute("aria-pressed", String(name === way));
     }
   };
@@ -225,31 +279,31 @@
   at("token-row").addEventListener("submit", (event) => {
     event.preventDefault();
     sessionStorage.setItem("token", at("token").value.trim());
-    run(forms.search.hidden ? "compare" : "search");
+    run(names.find((name) => !at(name).hidden));
   });
-  for (const [way, form] of Object.entries(forms)) {
-    form.addEventListener("submit", (event) => {
+  for (const way of names) {
+    at(way).addEventListener("submit", (event) => {
       event.preventDefault();
       run(way);
     });
     at(`way-${way}`).addEventListener("click", () => go(way));
+    at(way).querySelector(".examples").append(...firstVisit[way].map(({ name, ...values }) => {
+      const button = make("button", { type: "button", textContent: name });
+      button.addEventListener("click", () => {
+        fill(values);
+        run(way);
+      });
+      return button;
+    }));
   }
-  at("examples").append(...firstVisit.map(({ name, ...values }) => {
-    const button = make("button", { type: "button", textContent: name });
-    button.addEventListener("click", () => {
-      fill(values);
-      run("compare");
-    });
-    return button;
-  }));
 
   // What the server has, once its model is loaded; and what the link asks for.
   const greet = async () => {
     for (const until = Date.now() + 1000 * patience; Date.now() < until;) {
       const response = await fetch("ready").catch(() => null);
       if (response?.ok) {
-        const { spans, search } = await response.json();
-        at("ways").hidden = !search;
+        const { spans, ...can } = await response.json();
+        for (const way of ["check", "compare", "search"]) at(`way-${way}`).hidden = !can[way];
         for (const kind of spans) {
           if (![...at("spans").options].some((option) => option.value === kind)) at("spans").append(new Option(kind === "text" ? "whole" : kind, kind));
         }
@@ -263,7 +317,7 @@
   const follow = () => {
     const values = unpacked(location.hash);
     if (!values) return;
-    const way = values.way === "search" ? "search" : "compare";
+    const way = names.find((name) => ways[name].fields[0] in values) ?? "match";
     fill(values);
     go(way);
     run(way);

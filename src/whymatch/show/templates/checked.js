@@ -1,6 +1,5 @@
-// Shows which spans of the sources speak of the claim that is chosen, and which claims a span is cited by.
-{
-  const main = document.querySelector(".checked");
+// Shows which spans of the sources speak of the claim that is chosen, and which claims a span is cited by, in the element `main`.
+const showCheck = (main) => {
   const claims = [...main.querySelectorAll(".claim")];
   const quotes = [...main.querySelectorAll(".quote[data-claims]")];
   const cites = (quote, number) => quote.dataset.claims.trim().split(" ").includes(number);
@@ -19,7 +18,7 @@
   };
   for (const claim of claims) {
     claim.addEventListener("click", () => toggle(claim.dataset.claim, true));
-    claim.addEventListener("pointerenter", () => { if (chosen === null) choose(claim.dataset.claim, false); });
+    claim.addEventListener("pointermove", () => { if (chosen === null) choose(claim.dataset.claim, false); });
     claim.addEventListener("pointerleave", () => { if (chosen === null) choose(null, false); });
   }
   for (const quote of quotes) {
@@ -31,4 +30,4 @@
     quote.addEventListener("click", follow);
     quote.addEventListener("keydown", (event) => { if (event.key === "Enter") follow(); });
   }
-}
+};

@@ -17,20 +17,24 @@ const showPicture = (main, data) => {
   let zoomed = null;
 
   const relation = (link) => meaning(link)?.relation;
-  const long = spans.some((column) => column.length > data.longFrom); // curves of what is in view, and folded runs
+  const stacked = texts.classList.contains("stacked");
+  const long = main.classList.contains("long"); // curves of what is in view, and folded runs
   const folds = long ? foldRuns(spans, () => curves()) : null;
+  let anchor = null; // what was clicked: the words of its link stand beneath it
   const map = long ? documentMap(texts, spans) : null;
   const all = make("button", { type: "button", className: "all", hidden: true });
   part("links").closest("table").after(all);
 
   const curves = () => {
     const ends = view.links.map((link) => ({ from: spans[0][link[0]], to: spans[1][link[1]], weight: link[3], relation: relation(link) }));
-    draw(texts, ends, !texts.classList.contains("stacked"), long ? inView : undefined);
+    texts.classList.toggle("crowded", stacked && ends.length > data.rowsAtFirst);
+    draw(texts, ends, !stacked, long ? inView : undefined);
     if (map) map(ends);
     if (zoomed) {
+      place();
       const of = (side) => stack.querySelectorAll(`[data-side="${side}"] .span`);
       const [left, right] = [of("left"), of("right")];
-      draw(stack, zoomed.links.map(([i, j, , share]) => ({ from: left[i], to: right[j], weight: share })), false);
+      draw(stack, zoomed.links.map(([i, j, , share]) => ({ from: left[i], to: right[j], weight: share, relation: left[i].dataset.colour })), false);
     }
     if (pinned !== null) follow(pinned);
   };
@@ -40,7 +44,7 @@ const showPicture = (main, data) => {
     for (const element of main.querySelectorAll(".followed")) element.classList.remove("followed");
     if (number === null) return;
     const [i, j] = view.links[number];
-    for (const element of [spans[0][i], spans[1][j], rows.children[number], texts.querySelector(`path[data-link="${number}"]`)]) {
+    for (const element of [spans[0][i], spans[1][j], rows.querySelector(`[data-link="${number}"]`), texts.querySelector(`path[data-link="${number}"]`)]) {
       if (element) element.classList.add("followed");
     }
   };
@@ -62,7 +66,6 @@ const showPicture = (main, data) => {
     part("score").textContent = data.evidence ? `${one(view.score)} bits` : three(view.score);
     part("count").textContent = view.links.length;
     part("noun").textContent = view.links.length === 1 ? "link" : "links";
-    if (!data.evidence) part("zero").textContent = view.zero;
     part("view").textContent = view.name;
     const of = paint(spans, view.links, true, view.links.map(relation));
     spans.forEach((column, side) => column.forEach((span, number) => {
@@ -95,7 +98,7 @@ const showPicture = (main, data) => {
     }));
     all.hidden = !long || view.links.length <= data.rowsAtFirst;
     all.textContent = `Show all ${view.links.length} links`;
-    if (folds) folds();
+    folds?.fold(view.links);
     const isAsked = view === data.views[0];
     certificate.textContent = view.certificate;
     if (asked) asked.setAttribute("aria-pressed", String(isAsked));
@@ -103,22 +106,38 @@ const showPicture = (main, data) => {
     curves();
   };
 
-  // The words of a link, one text above the other.
-  const open = (number) => {
+  // The words of a link, one text above the other, beneath what was clicked: in the table a row of its own.
+  const home = zoom.previousElementSibling;
+  const holder = make("tr", { className: "holder" }, [make("td", { colSpan: rows.closest("table").querySelectorAll("th").length })]);
+  const place = () => {
+    const box = anchor.getBoundingClientRect();
+    zoom.style.top = `${box.bottom - main.getBoundingClientRect().top + 6}px`;
+  };
+  const open = (number, from = null) => {
     const [i, j] = number === null ? [] : view.links[number];
-    zoomed = (number !== null && words.get(`${i}-${j}`)) || null;
+    const alone = (side, at) => ({ text: spans[side][at].querySelector(".words").textContent, spans: [] });
+    zoomed = number === null ? null : words.get(`${i}-${j}`) ?? (long ? { left: alone(0, i), right: alone(1, j), links: [] } : null);
     zoom.hidden = !zoomed;
+    home.after(zoom);
+    holder.remove();
     if (!zoomed) return;
+    anchor = from;
+    if (from.matches("tr")) {
+      from.after(holder);
+      holder.firstChild.append(zoom);
+    }
     part("zoomed").textContent = String(number + 1);
+    const said = (name, [start, stop]) => [...zoomed[name].text].slice(start, stop).join("").toLowerCase();
+    const alike = ([i, j]) => said("left", zoomed.left.spans[i]) === said("right", zoomed.right.spans[j]);
     for (const [side, name] of ["left", "right"].entries()) {
       const characters = [...zoomed[name].text]; // spans count code points
       const cut = (from, to) => characters.slice(from, to).join("");
-      const link = new Map(zoomed.links.map((found, index) => [found[side], index]));
+      const link = new Map(zoomed.links.map((found, index) => [found[side], alike(found) ? "alike" : index % colours]));
       let end = 0;
       const parts = [];
       zoomed[name].spans.forEach(([start, stop], index) => {
         const span = make("span", { className: "span", textContent: cut(start, stop) });
-        if (link.has(index)) span.dataset.colour = link.get(index) % colours;
+        if (link.has(index)) span.dataset.colour = link.get(index);
         else span.classList.add("unmatched");
         parts.push(cut(end, start), span);
         end = stop;
@@ -135,27 +154,43 @@ const showPicture = (main, data) => {
   const pin = (number, from = null) => {
     pinned = number;
     follow(number);
-    open(number);
-    if (number === null || !long) return;
-    const ends = [spans[0][view.links[number][0]], spans[1][view.links[number][1]]];
-    const away = ends.find((end) => end !== from && !inView(end)); // of a link in the table, its left end first
-    if (!from || !ends.includes(from)) away?.scrollIntoView({ block: "center" });
+    open(number, from);
+    if (zoomed) zoom.scrollIntoView({ block: "nearest" });
   };
-  main.addEventListener("pointerover", (event) => { if (pinned === null) follow(linkOf(event.target)); });
+  const shut = () => {
+    const back = zoom.contains(document.activeElement) ? anchor : null;
+    pin(null);
+    back?.focus({ preventScroll: true });
+  };
+  part("shut").addEventListener("click", shut);
+  for (const [side, name] of ["left", "right"].entries()) { // goes to where a span of the link stands in its text
+    const button = part(`to-${name}`);
+    button.hidden = !long;
+    button.addEventListener("click", () => {
+      const span = spans[side][view.links[pinned][side]];
+      folds.unfold(span);
+      anchor = span;
+      curves();
+      span.scrollIntoView({ block: "center" });
+      span.focus({ preventScroll: true });
+    });
+  }
+  main.addEventListener("pointermove", (event) => { if (pinned === null) follow(linkOf(event.target)); });
   main.addEventListener("pointerleave", () => { if (pinned === null) follow(null); });
   main.addEventListener("focusin", (event) => { if (pinned === null) follow(linkOf(event.target)); });
   main.addEventListener("focusout", (event) => { if (pinned === null && !event.relatedTarget) follow(null); });
+  const chosen = (target) => {
+    const number = linkOf(target);
+    return number === pinned ? pin(null) : pin(number, target.closest("[data-link]"));
+  };
   main.addEventListener("click", (event) => {
-    if (event.target.closest("header, .zoom, .sure")) return;
-    const number = linkOf(event.target);
-    pin(number === pinned ? null : number);
+    if (!event.target.closest("header, .zoom, .sure")) chosen(event.target);
   });
   main.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") { pin(null); return; }
-    const number = linkOf(event.target);
-    if (number === null || (event.key !== "Enter" && event.key !== " ")) return;
+    if (event.key === "Escape" && pinned !== null) { shut(); return; }
+    if (linkOf(event.target) === null || (event.key !== "Enter" && event.key !== " ")) return;
     event.preventDefault();
-    pin(number === pinned ? null : number);
+    chosen(event.target);
   });
   all.addEventListener("click", () => {
     for (const row of rows.children) row.hidden = false;
