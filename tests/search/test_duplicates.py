@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import whymatch as wm
@@ -51,7 +52,7 @@ def test_reasons_are_the_surest_pairs_that_connect_a_group(index: Index) -> None
         for pair in group.pairs:  # the pairs before it that are reasons connect the two already, or it is one
             joined = {pair.left}
             for _ in group.texts:
-                before = group.reasons[: sum(one.p_value <= pair.p_value for one in group.reasons)]
+                before = [one for one in group.pairs[: group.pairs.index(pair) + 1] if one in group.reasons]
                 joined |= {id_ for one in before if {one.left, one.right} & joined for id_ in (one.left, one.right)}
             assert pair.right in joined
         for id_ in group.texts:

@@ -91,9 +91,10 @@ class Judge:
         self._checked: Background | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what was measured against the background that ships: another process has that too."""
+        """Without what ships, and what was measured against that: another process has it too."""
         own = {digest: scale for digest, scale in self._scales.items() if not scale.background.general}
-        return {name: value for name, value in vars(self).items() if name != "_shipped"} | {"_scales": own}
+        kept = {name: value for name, value in vars(self).items() if name not in ("_shipped", "_phrases")}
+        return {**kept, "_scales": own}
 
     def scale(self, pairs: Sequence[Pair], vectors: Sequence[Vectors | ValueError]) -> Scale | None:
         """What the evidence of pairs of texts with these vectors is measured by; None if the cost is no evidence.

@@ -217,13 +217,13 @@ class Calibration:
         try:
             slope, offset, fitted_on = float(values["slope"]), float(values["offset"]), str(values["fitted_on"])
             by_size, general = float(values.get("by_size", 0.0)), values.get("general", False)
-            share = float(values["share"])
+            share = float(values.get("share", 0.5))
             if not isinstance(general, bool):
                 raise TypeError(f"general is true or false, got {general!r:.40}")
             fitted_on.encode()  # not text that no page could hold
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             problem = f"{type(error).__name__}: {error}"
-            raise ValueError(f"A calibration has slope, offset, share and fitted_on: {problem}") from None
+            raise ValueError(f"A calibration has slope, offset and fitted_on: {problem}") from None
         if not (isfinite(slope) and isfinite(offset) and isfinite(by_size) and slope > 0 and 0 < share < 1):
             numbers = f"got {slope:g}, {offset:g}, {by_size:g} and {share:g}"
             limits = "a slope above 0, a finite offset and by_size, and a share above 0 and below 1"

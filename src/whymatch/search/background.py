@@ -115,8 +115,10 @@ class KeptBackground:
     def chance(self, background: Background, cost: Cost) -> Chance | None:
         """What random pairs of a background have for a cost, where that is kept."""
         facts = self._facts(background.digest)
-        kept = facts.get("chance", {}).get(measure_key(background, cost))
-        return None if kept is None else Chance.from_dict(kept)
+        try:
+            return Chance.from_dict(facts["chance"][measure_key(background, cost)])
+        except (KeyError, TypeError, ValueError):  # there is none, or another version has written it: it is made again
+            return None
 
     def keep_chance(self, background: Background, cost: Cost, chance: Chance) -> None:
         """Keeps what random pairs of the sample have for a cost, unless the folder cannot be written.
