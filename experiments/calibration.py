@@ -85,7 +85,8 @@ def fit(
     """The calibrations of corpora with a background of their own, and of single pairs."""
     by_site = (corpus.of([site]) for corpus in corpora for site in sites)
     parts = [part for part in by_site if len(part.matches) >= _MIN_MATCHES and _spans(part) >= _MIN_SITE_SPANS]
-    words = f"posts and titles of {len(sites)} StackExchange sites: duplicates, and one and a half times as many others"
+    texts = f"sentences by MiniLM in posts and titles of {len(sites)} StackExchange sites"
+    words = f"{texts}: duplicates, and one and a half times as many others"
     return {
         "corpus": fit_one([Measured(part, aligner) for part in parts], words),
         "general": fit_one([Measured(part, aligner, general) for part in parts], words, general=True),

@@ -246,11 +246,11 @@ def test_a_damaged_model_is_refused(align: Align, tmp_path: Path, files: dict[st
         ('{"slope": "x", "offset": 0, "fitted_on": ""}', "has slope, offset and fitted_on"),
         (
             '{"slope": -1, "offset": 0, "fitted_on": ""}',
-            "a finite offset and a finite by_size, got -1, 0 and 0",
+            "got -1, 0, 0 and 0.5",
         ),
         (
             '{"slope": 1, "offset": NaN, "fitted_on": ""}',
-            "a finite offset and a finite by_size, got 1, nan and 0",
+            "got 1, nan, 0 and 0.5",
         ),
     ],
 )

@@ -37,7 +37,7 @@ NAMES = st.one_of(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=8)
 @given(data=st.data(), kinds=st.dictionaries(NAMES, st.sampled_from([*KINDS]), max_size=6))
 def test_values_come_back_after_reopening_replacing_and_compaction(
     data: st.DataObject, kinds: dict[str, type], tmp_path_factory: pytest.TempPathFactory

@@ -7,7 +7,7 @@ import pytest
 
 import whymatch as wm
 from tests.search.encoding import WordSums, aligner, post, posts
-from whymatch.search.duplicates import duplicates
+from whymatch.search.duplicates import Duplicate, duplicates
 from whymatch.search.index import Index
 
 
@@ -49,10 +49,12 @@ def test_reasons_are_the_surest_pairs_that_connect_a_group(index: Index) -> None
     assert any(len(group.pairs) > len(group.texts) for group in groups), "there are cycles"
     for group in groups:
         assert len(group.reasons) == len(group.texts) - 1
+        reasons = {(pair.left, pair.right) for pair in group.reasons}
+        before = list[Duplicate]()
         for pair in group.pairs:  # the pairs before it that are reasons connect the two already, or it is one
+            before += [pair] if (pair.left, pair.right) in reasons else []
             joined = {pair.left}
             for _ in group.texts:
-                before = [one for one in group.pairs[: group.pairs.index(pair) + 1] if one in group.reasons]
                 joined |= {id_ for one in before if {one.left, one.right} & joined for id_ in (one.left, one.right)}
             assert pair.right in joined
         for id_ in group.texts:
@@ -70,10 +72,10 @@ def test_groups_say_how_much_was_compared_and_against_what(index: Index) -> None
 
 def test_limits_are_those_of_every_pair_and_copies_are_always_found(index: Index) -> None:
     pairs = {(p.left, p.right): p for group in duplicates(index, e_value=1.0) for p in group.pairs}
-    for limit in (1e-3, 1e-6, 1e-12, 1e-100):
+    for limit in (1e-6, 1e-100):
         kept = {(p.left, p.right) for group in duplicates(index, e_value=limit) for p in group.pairs}
         assert kept == {ids for ids, pair in pairs.items() if pair.e_value <= limit} | {("copy", "post-3")}
-    for limit in (0.5, 0.9, 0.999, 1.0):
+    for limit in (0.5, 0.999):
         found = [p for group in duplicates(index, probability=limit) for p in group.pairs]
         assert all(pair.probability is not None and pair.probability >= limit for pair in found)
         assert ("copy", "post-3") in {(pair.left, pair.right) for pair in found}

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from whymatch.transport.constraints import Constraint
 
 PAIRS_PER_BATCH = 64  # encoded and solved at a time
-_MAX_PAIRS_IN_BACKGROUND = 2000  # of a file, whose texts its pairs are judged against
+MAX_PAIRS_IN_BACKGROUND = 2000
+"""The first pairs of a file, against whose texts all of them are judged."""
 Text: TypeAlias = str | list[str]
 _Row = TypeVar("_Row")
 
@@ -239,8 +240,8 @@ def _run_many(settings: argparse.Namespace) -> int:
     bad = 0
     with nullcontext(standard_input()) if settings.pairs == "-" else opened(Path(settings.pairs)) as file:
         aligner, constraint = _build(settings)
-        if aligner.cost.evidence is not None and aligner.judge.background is None and Path(settings.pairs).is_file():
-            aligner.judge.background = _background_of_pairs(settings, aligner)
+        if Path(settings.pairs).is_file():
+            aligner.judge.fix_background(_first_pairs(settings, aligner), Path(settings.pairs).name)
         rows = _with_progress(read_pairs(file, settings), Path(settings.pairs))
         while batch := list(islice(rows, PAIRS_PER_BATCH)):
             pairs = [pair for _, pair, _ in batch if not isinstance(pair, ValueError)]
@@ -259,25 +260,14 @@ def _run_many(settings: argparse.Namespace) -> int:
     return 2 if bad else 0
 
 
-def _background_of_pairs(settings: argparse.Namespace, aligner: "Aligner") -> "Background | None":
-    """The texts of the first pairs of a file, against which all of them are judged; None where they are too few."""
-    from whymatch.cost.background import MANY_TEXTS, MAX_SPANS, Background
-    from whymatch.matching.judging import MIN_BATCH_SPANS
-
-    file, spans = Path(settings.pairs), 0
-    documents: dict[Document, None] = {}
-    with opened(file) as data:
-        for _, pair, _ in islice(read_pairs(data, settings), _MAX_PAIRS_IN_BACKGROUND):
-            for text in () if isinstance(pair, ValueError) else pair:
-                document = _split(aligner, text)
-                if document is not None and document not in documents:
-                    documents[document] = None
-                    spans += len(document)
-            if spans >= MAX_SPANS and len(documents) >= MANY_TEXTS:
-                break
-    if len(documents) < MANY_TEXTS or spans < MIN_BATCH_SPANS:
-        return None
-    return Background.of(documents, aligner, f"{len(documents):,} texts of {file.name}")
+def _first_pairs(settings: argparse.Namespace, aligner: "Aligner") -> "Iterator[tuple[Document, Document]]":
+    """The first pairs of a file that can be split, against whose texts all of them are judged."""
+    with opened(Path(settings.pairs)) as data:
+        for _, pair, _ in islice(read_pairs(data, settings), MAX_PAIRS_IN_BACKGROUND):
+            if not isinstance(pair, ValueError):
+                left, right = (_split(aligner, text) for text in pair)
+                if left is not None and right is not None:
+                    yield left, right
 
 
 def read_pairs(

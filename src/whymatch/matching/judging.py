@@ -1,8 +1,9 @@
 """Which background evidence is measured against, and what the evidence of two texts means."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from math import inf
 from typing import Any, Protocol, TypeAlias
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from whymatch.batching import Size, size_sorted
 from whymatch.cost import Background, Cost
-from whymatch.cost.background import MANY_TEXTS, SplitsAndEncodes, pieces_of, sample
+from whymatch.cost.background import MANY_TEXTS, MAX_SPANS, SplitsAndEncodes, pieces_of, sample
 from whymatch.interruption import interruption_point
 from whymatch.matching.comparing import compare
 from whymatch.matching.parts import Judgement
@@ -120,6 +121,28 @@ class Judge:
     @cached_property
     def _shipped(self) -> Background:
         return shipped_background(self.aligner)
+
+    def fix_background(self, pairs: Iterable[Pair] = (), name: str = "these texts") -> None:
+        """Has evidence measured against the texts of these pairs from now on, or against those that ship if few.
+
+        Otherwise the texts of each call may be its background, so that a pair is judged by its company. Nothing changes
+        where a background was given, or costs are no evidence. Pairs are read until there are texts enough. What chance
+        gives is measured before the background is in place.
+        """
+        if self.cost.evidence is None or self.background is not None:
+            return
+        documents, spans = dict[Document, None](), 0
+        for text in chain.from_iterable(pairs):
+            if text not in documents:
+                documents[text] = None
+                spans += len(text)
+            if spans >= MAX_SPANS and len(documents) >= MANY_TEXTS:
+                break
+        background = self._shipped
+        if len(documents) >= MANY_TEXTS and spans >= MIN_BATCH_SPANS:
+            background = Background.of(documents, self.aligner, f"{len(documents):,} texts of {name}")
+        self.scale_of(background)
+        self.background = background
 
     def _check_weights(self, background: Background) -> None:
         """Raises ValueError if a background that was given has vectors of other weights than the encoder's.

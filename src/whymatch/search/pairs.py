@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyarrow import parquet
 
+from whymatch.cost import Background
 from whymatch.cost.evidence import cost_facts
 from whymatch.datasets.documents import files_in
 from whymatch.matching.aligner import Aligner
@@ -18,10 +20,12 @@ from whymatch.matching.alignment import Alignment
 from whymatch.reading import MAX_ROW_BYTES, MEGABYTE, JsonObject, byte_lines, json_lines, opened, read_rows
 from whymatch.search.encoding import AlignerOrRanker, Identity, aligner_and_constraint
 from whymatch.search.scale import PartResult, WorkPart, cut_into_parts, run_parts
+from whymatch.text.encoders import Pair
 from whymatch.transport.constraints import Constraint
 
 _ENDINGS = (".parquet", ".jsonl", ".ndjson")
 _PAIRS_PER_BATCH = 256  # that are aligned together
+_PAIRS_IN_BACKGROUND = 2000  # the first ones, against whose texts all are judged
 _LINK = pa.struct(
     [(name, pa.int32()) for name in ("left_start", "left_end", "right_start", "right_end")]
     + [(name, pa.float64()) for name in ("cost", "share")]
@@ -32,6 +36,8 @@ _SCHEMA = pa.schema(
         ("row", pa.int64()),
         ("id", pa.string()),
         ("score", pa.float64()),
+        ("p_value", pa.float64()),
+        ("probability", pa.float64()),
         ("links", pa.list_(_LINK)),
         ("error", pa.string()),
     ]
@@ -100,24 +106,44 @@ def score_on_ray(
 ) -> Iterator[tuple[PartResult, int]]:
     """Writes one Parquet file per part into a folder; yields each result, and the number of the rows of all parts.
 
-    k is clipped where a text is short. The constraint is by default that of the ranker, or the aligner's default.
+    k is clipped where a text is short. The constraint is by default that of the ranker, or the aligner's default. All
+    pairs are judged against the texts of the first ones, or those that ship if these are few.
     """
     pairs, out = replace(pairs, path=pairs.path.absolute()), out.absolute()  # a worker stands in another folder
-    facts = [fingerprint(make_matcher()), str(constraint), pairs.left, pairs.right]
+    matcher = make_matcher()
+    aligner, _ = aligner_and_constraint(matcher)
+    aligner.judge.fix_background(_first_pairs(pairs, aligner), pairs.path.name)
+    background = aligner.judge.background
+    digest = "" if background is None else background.digest
+    facts = [fingerprint(matcher), str(constraint), pairs.left, pairs.right, digest]
     parts = cut_into_parts(pairs.row_counts(), out, facts, rows_per_part)
     total = sum(part.rows for part in parts)
-    for result in run_parts(parts, partial(_ScoringWorker, pairs, make_matcher, constraint), address):
+    for result in run_parts(parts, partial(_ScoringWorker, pairs, make_matcher, constraint, background), address):
         yield result, total
+
+
+def _first_pairs(pairs: PairFiles, aligner: Aligner) -> Iterator[Pair]:
+    """The first pairs of texts that can be split."""
+    rows = (row for file in pairs.files() for row in pairs.rows(file))
+    for row in islice(rows, _PAIRS_IN_BACKGROUND):
+        if row.error is None:
+            with suppress(ValueError):
+                yield aligner.split(row.left), aligner.split(row.right)
 
 
 class _ScoringWorker:
     """Aligns pairs; a pair that cannot be aligned has its error in its row."""
 
     def __init__(
-        self, pairs: PairFiles, make_matcher: Callable[[], AlignerOrRanker], constraint: Constraint | None
+        self,
+        pairs: PairFiles,
+        make_matcher: Callable[[], AlignerOrRanker],
+        constraint: Constraint | None,
+        background: Background | None,
     ) -> None:
         self.pairs = pairs
         self.aligner, own_constraint = aligner_and_constraint(make_matcher())
+        self.aligner.judge.background = background
         self.constraint = constraint or own_constraint
 
     def work(self, part: WorkPart) -> tuple[pa.Table, list[str]]:
@@ -136,10 +162,12 @@ def _record(row: PairRow, outcome: Alignment | ValueError | None) -> dict[str, A
     """A pair as a row of what comes out."""
     origin = {"file": row.file, "row": row.number, "id": row.id}
     if not isinstance(outcome, Alignment):
-        return {**origin, "score": None, "links": [], "error": row.error or str(outcome)}
+        nothing = dict.fromkeys(("score", "p_value", "probability"))
+        return {**origin, **nothing, "links": [], "error": row.error or str(outcome)}
     links = [(*link.left, *link.right, link.cost, link.share) for link in outcome.links]
     named = [dict(zip(_LINK.names, values, strict=True)) for values in links]
-    return {**origin, "score": outcome.score, "links": named, "error": None}
+    judged = {"score": outcome.score, "p_value": outcome.p_value, "probability": outcome.probability}
+    return {**origin, **judged, "links": named, "error": None}
 
 
 def fingerprint(matcher: AlignerOrRanker) -> str:

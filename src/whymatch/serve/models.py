@@ -14,7 +14,6 @@ from whymatch.matching.alignment import Alignment
 from whymatch.matching.defaults import word_aligner
 from whymatch.matching.relating import related
 from whymatch.matching.relations import shipped_reader
-from whymatch.matching.shipped import shipped_background
 from whymatch.serve.problems import Problem
 from whymatch.text.document import Document, document
 from whymatch.text.encoders import tokens_read
@@ -96,11 +95,12 @@ class Models:
 
         Before that, an answer is checked, so that the first person who sends one does not wait for what that loads.
         """
+        # Against the texts that ship: those that people send at the same time are not each other's background.
         if self.sentence_aligner is not None:
-            _fix_background(self.sentence_aligner)
+            self.sentence_aligner.judge.fix_background()
             check_texts("One text.", NamedTexts.of("One text. Another one."), self.sentence_aligner)
         for aligner in self.aligners.values():
-            _fix_background(aligner)
+            aligner.judge.fix_background()
 
     @property
     def constraint(self) -> Constraint | None:
@@ -165,7 +165,7 @@ def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
     reader = None if shipped_reader().missing else shipped_reader()
     models = Models(aligners, ranker, None if index is None else _open(index, ranker), limits, of_sentences, reader)
     first = models.aligner(None)
-    _fix_background(first)
+    first.judge.fix_background()
     texts = "One text.\nAnother line.", "Two texts.\nAnd lines."
     tokens_read(first.encoder, [texts])
     for constraint in (models.constraint, RANKING_CONSTRAINT, Balanced()):
@@ -184,18 +184,6 @@ def _prepared(aligner: Aligner) -> Aligner:
         reason = f"The texts that spans of the kind {aligner.spans} are judged against are still being encoded."
         raise Problem(503, f"{reason} Try again in a moment.", retry_after=2)
     return aligner
-
-
-def _fix_background(aligner: Aligner) -> None:
-    """Has an aligner judge evidence against the texts that ship with whymatch, and never against those of requests.
-
-    Otherwise the texts that different people send at the same time would be each other's background.
-    """
-    judge = aligner.judge
-    if aligner.cost.evidence is not None and judge.background is None:
-        background = shipped_background(aligner)
-        judge.scale_of(background)  # measures random pairs, once
-        judge.background = background
 
 
 def _open(folder: Path, ranker: "Ranker | None") -> "Index":

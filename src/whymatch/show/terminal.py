@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+_MAX_LINKS, _MAX_UNMATCHED = 50, 50  # that a terminal shows
 _COLOURS = ["blue", "dark_orange3", "green", "magenta", "yellow", "cyan"]
 
 
@@ -65,7 +66,9 @@ def print_links(picture: Mapping[str, Any], console: "Console") -> None:
         console.print(line)
     if picture["links"]:
         console.print(_table_of_links(picture))
-    for rank, link in enumerate(picture["links"], start=1):
+        if (more := len(picture["links"]) - _MAX_LINKS) > 0:
+            console.print(Text(f"{more:,} more links: --html or --json shows them all.", "dim"))
+    for rank, link in enumerate(picture["links"][:_MAX_LINKS], start=1):
         for words in conflict_words(picture, link):
             console.print(Text(f"≠ in link {rank}: ", "bold red") + Text(words))
     for note in picture["notes"]:
@@ -74,7 +77,9 @@ def print_links(picture: Mapping[str, Any], console: "Console") -> None:
         text = picture[side]["text"]
         unmatched = [plain(text[start:end]) for start, end in picture["unmatched"][side]]
         if unmatched:
-            console.print(Text(f"No counterpart, {side}: ", "bold") + Text(" · ".join(unmatched), "dim"))
+            more = len(unmatched) - _MAX_UNMATCHED
+            shown = [*unmatched[:_MAX_UNMATCHED], *([f"and {more:,} more"] if more > 0 else [])]
+            console.print(Text(f"No counterpart, {side}: ", "bold") + Text(" · ".join(shown), "dim"))
     if picture["contextual"]:
         console.print(Text(IN_CONTEXT, "dim"))
     console.print(Text(f"Certificate: {picture['certificate']['in_words']}", "dim"))
@@ -122,7 +127,7 @@ def _table_of_links(picture: Mapping[str, Any]) -> "Table":
     meanings = [meaning(link) for link in picture["links"]]
     if any(meanings):
         grid.add_column("meaning", no_wrap=True)
-    for rank, (link, relation) in enumerate(zip(picture["links"], meanings, strict=True)):
+    for rank, (link, relation) in enumerate(zip(picture["links"][:_MAX_LINKS], meanings, strict=False)):
         pieces = [Text(plain(piece), _COLOURS[rank % len(_COLOURS)]) for piece in link["texts"]]
         values = [f"{link['bits']:.1f}"] if picture["judgement"] else [number(link[key]) for key in measures.values()]
         row: list[str | Text] = [str(rank + 1), *pieces, *values]
