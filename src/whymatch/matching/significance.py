@@ -314,11 +314,20 @@ def tails_against(
     if before is None:
         raise ValueError(f"{cost.name} has no evidence, and so no tails.")
     tails = background.tails(before, documents, vectors, left_out)
-    for text, own, rows in zip(documents, vectors, tails, strict=True):
-        if phrases is not None and len(text) > 1:
-            costs = before.base.compared(own[None].astype(np.float32), phrases[None])[0].min(axis=1)
-            set_phrases = rows[:, 0] - rows[:, 1] * costs >= _PHRASE_BITS
-            if not set_phrases.all():
-                rows[set_phrases, 0] = np.minimum(rows[set_phrases, 0], 0)
+    for text, rows, phrase in zip(documents, tails, _are_phrases(before, vectors, tails, phrases), strict=True):
+        if len(text) > 1 and not phrase.all():
+            rows[phrase, 0] = np.minimum(rows[phrase, 0], 0)
         rows[~readable(encoder, text.pieces)] = 0
     return tails
+
+
+def _are_phrases(
+    before: Cost, vectors: Sequence[np.ndarray], tails: Sequence[np.ndarray], phrases: np.ndarray | None
+) -> list[np.ndarray]:
+    """For each text (spans): which of its spans, with these vectors and tails (spans, 2), are set phrases."""
+    ends = np.cumsum([len(rows) for rows in tails])[:-1]
+    if phrases is None or not sum(map(len, tails)):
+        return [np.zeros(len(rows), bool) for rows in tails]
+    costs = before.base.compared(np.concatenate(vectors)[None].astype(np.float32), phrases[None])[0].min(axis=1)
+    intercept, slope = np.concatenate(tails).T
+    return np.split(intercept - slope * costs >= _PHRASE_BITS, ends)
