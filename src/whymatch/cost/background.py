@@ -82,8 +82,8 @@ class Background:
             raise ValueError(f"A background of {spans} spans takes as many vectors, got {self.vectors.shape}.")
         if spans < MIN_SPANS or len(self.documents) < MIN_TEXTS:
             raise ValueError(
-                f"A background takes {MIN_TEXTS} texts with {MIN_SPANS} spans or more to say what is rare: {self.name} "
-                f"has {len(self.documents)} texts with {spans} spans. Give more texts, or leave the background out."
+                f"A background takes {MIN_TEXTS} texts with {MIN_SPANS} spans or more to say what is rare. Of "
+                f"{self.name}, texts: {len(self.documents)}, spans: {spans}. Give more texts, or leave it out."
             )
         if not np.isfinite(self.vectors).all():
             raise ValueError(f"The vectors of a background are finite, and those of {self.name} hold NaN or infinity.")
