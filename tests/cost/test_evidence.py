@@ -414,9 +414,9 @@ def test_a_background_can_be_pickled() -> None:
 @pytest.mark.parametrize(
     ("spans", "per_text", "message"),
     [
-        (MIN_SPANS - 1, 4, f"takes {MIN_TEXTS} texts with {MIN_SPANS} spans or more.*has 50 texts with 199 spans"),
-        (MIN_SPANS, 25, "has 8 texts with 200 spans"),
-        (4, 4, "has 1 texts with 4 spans"),
+        (MIN_SPANS - 1, 4, f"takes {MIN_TEXTS} texts with {MIN_SPANS} spans or more.*texts: 50, spans: 199"),
+        (MIN_SPANS, 25, "texts: 8, spans: 200"),
+        (4, 4, "texts: 1, spans: 4"),
     ],
 )
 def test_a_background_that_says_too_little_is_refused(spans: int, per_text: int, message: str) -> None:
