@@ -32,10 +32,10 @@ METADATA: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
-    found = Index.create(tmp_path_factory.mktemp("filters") / "index", aligner(), keep=KEEP)
-    found.add(posts(60), METADATA)
-    found.compact()
-    return found
+    results = Index.create(tmp_path_factory.mktemp("filters") / "index", aligner(), keep=KEEP)
+    results.add(posts(60), METADATA)
+    results.compact()
+    return results
 
 
 def written(value: object) -> str:
@@ -115,11 +115,11 @@ def test_filters_have_the_words_of_sql(index: Index, where: str, expected: set[i
 def test_a_search_with_a_filter_ranks_the_documents_that_it_leaves_as_one_without(index: Index) -> None:
     query = "\n".join([post(7).split("\n")[0], post(12).split("\n")[2]])
     every = index.search(query, 60, candidates=60)
-    found = index.search(query, 60, candidates=60, where="year >= 2000")
+    results = index.search(query, 60, candidates=60, where="year >= 2000")
     left = [hit for hit in every if (METADATA[hit.id]["year"] or 0) >= 2000]
-    assert [hit.id for hit in found] == [hit.id for hit in left]
-    assert found.documents == len(left)
-    for hit, same in zip(found, left, strict=True):
+    assert [hit.id for hit in results] == [hit.id for hit in left]
+    assert results.documents == len(left)
+    for hit, same in zip(results, left, strict=True):
         assert (hit.alignment, hit.p_value) == (same.alignment, same.p_value)
         assert hit.p_value is not None
         assert hit.e_value == pytest.approx(hit.p_value * len(left))
@@ -127,8 +127,8 @@ def test_a_search_with_a_filter_ranks_the_documents_that_it_leaves_as_one_withou
 
 
 def test_a_filter_that_holds_for_nothing_gives_nothing(index: Index) -> None:
-    found = index.search(post(1), where="year > 3000")
-    assert (len(found), found.candidates, found.documents) == (0, 0, 0)
+    results = index.search(post(1), where="year > 3000")
+    assert (len(results), results.candidates, results.documents) == (0, 0, 0)
 
 
 def test_few_documents_are_found_among_many_where_partitions_are_probed(
@@ -141,9 +141,9 @@ def test_few_documents_are_found_among_many_where_partitions_are_probed(
     many.add(posts(400), {f"post-{n}": {"number": n} for n in range(400)})
     many.compact()
     assert "pooled" in many.store.indexed_columns
-    found = many.search(post(1), 10, where="number IN (17, 201, 399)")
-    assert {hit.id for hit in found} == {"post-17", "post-201", "post-399"}
-    assert all({"text", "spans"} <= hit.places.keys() for hit in found)
+    results = many.search(post(1), 10, where="number IN (17, 201, 399)")
+    assert {hit.id for hit in results} == {"post-17", "post-201", "post-399"}
+    assert all({"text", "spans"} <= hit.places.keys() for hit in results)
 
 
 BAD = [
