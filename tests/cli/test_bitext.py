@@ -54,9 +54,12 @@ def test_json_lines_and_standard_input(bitext: Align, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_done_is_said_in_one_line(bitext: Align, tmp_path: Path) -> None:
-    file = written(tmp_path, "en.txt", "One. Two.")
+    file = written(tmp_path, "en.txt", "This is the first one. And that is the other of the two.")
     assert "not both" in refused(bitext("-", "-"))
     assert ".tsv, .tmx, .html" in refused(bitext(file, file, "-o", tmp_path / "out.docx"))
     assert "No such file" in refused(bitext(file, tmp_path / "none.txt"))
     assert "whole spans" in refused(bitext(file, file, "--spans", "word"))
+    assert "no folder" in refused(bitext(file, file, "-o", tmp_path / "none" / "out.tsv"))
+    number = written(tmp_path, "number.txt", "12")
+    assert "language of the translation is not recognised" in refused(bitext(file, number, "-o", tmp_path / "o.tmx"))
     assert "groups of 1 to 15" in refused(bitext(file, file, "--most", 99))

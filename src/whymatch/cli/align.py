@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from whymatch.transport.constraints import Constraint
 
 PAIRS_PER_BATCH = 64  # encoded and solved at a time
-MAX_PAIRS_IN_BACKGROUND = 2000
-"""The first pairs of a file, against whose texts all of them are judged."""
 Text: TypeAlias = str | list[str]
 _Row = TypeVar("_Row")
 
@@ -241,7 +239,7 @@ def _run_many(settings: argparse.Namespace) -> int:
     with nullcontext(standard_input()) if settings.pairs == "-" else opened(Path(settings.pairs)) as file:
         aligner, constraint = _build(settings)
         if Path(settings.pairs).is_file():
-            aligner.judge.fix_background(_first_pairs(settings, aligner), Path(settings.pairs).name)
+            aligner.judge.fix_background(_split_pairs(settings, aligner), Path(settings.pairs).name)
         rows = _with_progress(read_pairs(file, settings), Path(settings.pairs))
         while batch := list(islice(rows, PAIRS_PER_BATCH)):
             pairs = [pair for _, pair, _ in batch if not isinstance(pair, ValueError)]
@@ -260,10 +258,10 @@ def _run_many(settings: argparse.Namespace) -> int:
     return 2 if bad else 0
 
 
-def _first_pairs(settings: argparse.Namespace, aligner: "Aligner") -> "Iterator[tuple[Document, Document]]":
-    """The first pairs of a file that can be split, against whose texts all of them are judged."""
+def _split_pairs(settings: argparse.Namespace, aligner: "Aligner") -> "Iterator[tuple[Document, Document]]":
+    """The pairs of a file that can be split, for those that read the first ones."""
     with opened(Path(settings.pairs)) as data:
-        for _, pair, _ in islice(read_pairs(data, settings), MAX_PAIRS_IN_BACKGROUND):
+        for _, pair, _ in read_pairs(data, settings):
             if not isinstance(pair, ValueError):
                 left, right = (_split(aligner, text) for text in pair)
                 if left is not None and right is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from whymatch.cli.align import check_size
-from whymatch.cli.console import read_bytes
+from whymatch.cli.console import check_outputs, read_document
 
 _FORMATS = {".tsv": "to_tsv", ".tmx": "to_tmx", ".html": "to_html"}
 
@@ -41,10 +41,16 @@ def run(settings: argparse.Namespace) -> int:
     for file in settings.output:
         if file.suffix.lower() not in _FORMATS:
             raise ValueError(f"{file} is to be written as {', '.join(_FORMATS)}: give its name one of these endings.")
+    check_outputs(settings.output)
+    from whymatch.show.exchange import check_languages
     from whymatch.text.encoders.naming import encoder_for
+    from whymatch.text.languages import language
     from whymatch.translations.aligning import bitext
 
-    texts = [_read(source, settings) for source in (settings.source, settings.translation)]
+    limits = {"max_mb": settings.max_mb, "encoding": settings.encoding}
+    texts = [read_document(source, **limits) for source in (settings.source, settings.translation)]
+    if any(file.suffix.lower() == ".tmx" for file in settings.output):
+        check_languages(settings.languages or [language(text) for text in texts])
     encoder = encoder_for(settings.spans, settings.encoder, download=settings.download)
     aligned = bitext(*texts, spans=settings.spans, encoder=encoder, most=settings.most, moved=settings.moved)
     for file in settings.output:
@@ -59,10 +65,3 @@ def run(settings: argparse.Namespace) -> int:
         for file in settings.output:
             print(f"Written: {file}")
     return 0
-
-
-def _read(source: str, settings: argparse.Namespace) -> str:
-    from whymatch.versions.files import document_text
-
-    data, name = read_bytes(source, max_mb=settings.max_mb)
-    return document_text(data, name, encoding=settings.encoding, max_mb=settings.max_mb)

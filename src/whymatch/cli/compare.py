@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from whymatch.cli.align import check_size
-from whymatch.cli.console import read_bytes
+from whymatch.cli.console import check_outputs, read_document
 
 EPILOG = """exit status: 0, or with --exit-code 1 where the versions differ; 2 where something is wrong"""
 
@@ -38,7 +38,9 @@ def run(settings: argparse.Namespace) -> int:
         from whymatch.text.spans import splitter
 
         splitter(settings.spans)
-    texts = [_read(source, settings) for source in (settings.old, settings.new)]
+    check_outputs(filter(None, (settings.html,)))
+    limits = {"max_mb": settings.max_mb, "encoding": settings.encoding}
+    texts = [read_document(source, **limits) for source in (settings.old, settings.new)]
     from whymatch.versions.comparing import compare
 
     comparison = compare(*texts, spans=settings.spans, relations=settings.relations)
@@ -54,10 +56,3 @@ def run(settings: argparse.Namespace) -> int:
         if settings.html:
             print(f"Page: {settings.html}")
     return int(settings.exit_code and not comparison.same)
-
-
-def _read(source: str, settings: argparse.Namespace) -> str:
-    from whymatch.versions.files import document_text
-
-    data, name = read_bytes(source, max_mb=settings.max_mb)
-    return document_text(data, name, encoding=settings.encoding, max_mb=settings.max_mb)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -50,6 +50,21 @@ def read_bytes(source: str, *, max_mb: float) -> tuple[bytes, str]:
     if len(data) > max_mb * MEGABYTE:
         raise ValueError(f"{name} is larger than {max_mb:g} MB. Raise the limit with --max-mb, or cut the text.")
     return data, name
+
+
+def read_document(source: str, *, max_mb: float, encoding: str) -> str:
+    """The text of a file of text, Markdown, HTML or DOCX, or of standard input for `-`. Raises as `read_text`."""
+    from whymatch.versions.files import document_text
+
+    data, name = read_bytes(source, max_mb=max_mb)
+    return document_text(data, name, encoding=encoding, max_mb=max_mb)
+
+
+def check_outputs(files: Iterable[Path]) -> None:
+    """Raises ValueError, before slow work starts, if one of some files cannot be written."""
+    for file in files:
+        if file.is_dir() or not file.parent.is_dir():
+            raise ValueError(f"{file} cannot be written: it is a folder, or there is no folder {file.parent}.")
 
 
 def standard_input() -> BinaryIO:

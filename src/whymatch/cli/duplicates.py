@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from whymatch.cli.console import complain
+from whymatch.cli.console import check_outputs, complain
 from whymatch.cli.index import add_corpus_options, build_here, index_for, open_index
 from whymatch.files import write_whole
 from whymatch.progress import progress_bar
@@ -54,9 +54,7 @@ def run(settings: argparse.Namespace) -> int:
 
     limits = {"e_value": settings.e_value, "probability": settings.probability}
     check_limits(**limits, neighbours=settings.neighbours)
-    for file in filter(None, (settings.csv, settings.html)):
-        if file.is_dir() or not file.parent.is_dir():
-            raise ValueError(f"{file} cannot be written: it is a folder, or there is no folder {file.parent}.")
+    check_outputs(filter(None, (settings.csv, settings.html)))
     with _opened(settings) as (index, table, bad):
         with progress_bar("comparing", len(index)) as progress:
             groups = duplicates(index, **limits, neighbours=settings.neighbours, progress=progress)

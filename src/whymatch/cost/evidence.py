@@ -17,6 +17,7 @@ from whymatch.cost.term import Array, PaddedPairs, Term
 if TYPE_CHECKING:
     from whymatch.cost.cost import Cost
 
+_MEASURED_BY = 2  # raised whenever tails or random pairs are measured otherwise, so that what was kept is not used
 _TEMPLATE_BITS = 1 - log2(TAIL_SHARE)  # a copy of a span whose tail is full of copies is worth a bit less
 
 
@@ -101,7 +102,7 @@ def measure_key(background: Background, cost: "Cost") -> str:
 
     Tails are measured with the cost before evidence, and random pairs with all of it that is unread.
     """
-    facts: list[object] = [__version__, background.digest, *cost_facts(cost)]
+    facts: list[object] = [__version__, _MEASURED_BY, background.digest, *cost_facts(cost)]
     return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 

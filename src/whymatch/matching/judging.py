@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from math import inf
 from typing import Any, Protocol, TypeAlias
 
@@ -39,6 +39,8 @@ from whymatch.transport.batch import pad
 
 MIN_BATCH_SPANS = 800
 """Spans of `MANY_TEXTS` distinct texts that are aligned together, from which on they are their own background."""
+MAX_PAIRS_IN_BACKGROUND = 2000
+"""The first pairs of a file, against whose texts all of them are judged."""
 MIN_LABELLED = 5
 """Pairs that match, and pairs that do not, of which a calibration can be learned."""
 _FEW_TEXTS = "The background has only {} texts, so that p-values and probabilities are rough: give 200 or more."
@@ -126,13 +128,13 @@ class Judge:
         """Has evidence measured against the texts of these pairs from now on, or against those that ship if few.
 
         Otherwise the texts of each call may be its background, so that a pair is judged by its company. Nothing changes
-        where a background was given, or costs are no evidence. Pairs are read until there are texts enough. What chance
-        gives is measured before the background is in place.
+        where a background was given, or costs are no evidence. Pairs are read until there are texts enough, at most
+        `MAX_PAIRS_IN_BACKGROUND`. What chance gives is measured before the background is in place.
         """
         if self.cost.evidence is None or self.background is not None:
             return
         documents, spans = dict[Document, None](), 0
-        for text in chain.from_iterable(pairs):
+        for text in chain.from_iterable(islice(pairs, MAX_PAIRS_IN_BACKGROUND)):
             if text not in documents:
                 documents[text] = None
                 spans += len(text)

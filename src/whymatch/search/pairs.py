@@ -25,7 +25,6 @@ from whymatch.transport.constraints import Constraint
 
 _ENDINGS = (".parquet", ".jsonl", ".ndjson")
 _PAIRS_PER_BATCH = 256  # that are aligned together
-_PAIRS_IN_BACKGROUND = 2000  # the first ones, against whose texts all are judged
 _LINK = pa.struct(
     [(name, pa.int32()) for name in ("left_start", "left_end", "right_start", "right_end")]
     + [(name, pa.float64()) for name in ("cost", "share")]
@@ -112,7 +111,7 @@ def score_on_ray(
     pairs, out = replace(pairs, path=pairs.path.absolute()), out.absolute()  # a worker stands in another folder
     matcher = make_matcher()
     aligner, _ = aligner_and_constraint(matcher)
-    aligner.judge.fix_background(_first_pairs(pairs, aligner), pairs.path.name)
+    aligner.judge.fix_background(_split_pairs(pairs, aligner), pairs.path.name)
     background = aligner.judge.background
     digest = "" if background is None else background.digest
     facts = [fingerprint(matcher), str(constraint), pairs.left, pairs.right, digest]
@@ -122,10 +121,9 @@ def score_on_ray(
         yield result, total
 
 
-def _first_pairs(pairs: PairFiles, aligner: Aligner) -> Iterator[Pair]:
-    """The first pairs of texts that can be split."""
-    rows = (row for file in pairs.files() for row in pairs.rows(file))
-    for row in islice(rows, _PAIRS_IN_BACKGROUND):
+def _split_pairs(pairs: PairFiles, aligner: Aligner) -> Iterator[Pair]:
+    """The pairs of texts that can be split, for those that read the first ones."""
+    for row in (row for file in pairs.files() for row in pairs.rows(file)):
         if row.error is None:
             with suppress(ValueError):
                 yield aligner.split(row.left), aligner.split(row.right)

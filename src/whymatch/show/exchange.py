@@ -1,7 +1,7 @@
 """A bitext as other programs read it, from its dictionary: rows in reading order, tables with tabs, TMX."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
@@ -60,13 +60,18 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def as_tmx(bitext: Mapping[str, Any], languages: tuple[str, str] | None) -> str:
-    """A translation memory of the passages. Raises ValueError where a language is not known."""
-    codes = languages or tuple(bitext["languages"])
+def check_languages(codes: Sequence[str | None]) -> None:
+    """Raises ValueError unless both texts have a language that a translation memory can name."""
     for side, code in zip(("source", "translation"), codes, strict=True):
         if code is None or not _CODE.fullmatch(code):
             came = "is not recognised" if code is None else f"is {code!r}, which is no code such as de or pt-BR"
             raise ValueError(f"The language of the {side} {came}. A TMX file names both: --languages, languages=.")
+
+
+def as_tmx(bitext: Mapping[str, Any], languages: tuple[str, str] | None) -> str:
+    """A translation memory of the passages. Raises ValueError where a language is not known."""
+    codes = languages or tuple(bitext["languages"])
+    check_languages(codes)
     from whymatch import __version__
 
     units = [
