@@ -5,7 +5,7 @@ Arrays of numpy, and what numpy takes for one, are read here. Tensors are read b
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar, TypeAlias
@@ -42,12 +42,16 @@ class Batch:
     wants_gradient: ClassVar[bool] = False
     double: ClassVar[Any] = np.dtype(np.float64)
 
-    @cached_property
+    @property
     def sizes(self) -> Array:
-        """(batch, 2) the numbers of left and right spans that are not padding, within the bounds of the costs."""
+        """(batch, 2) the numbers of left and right spans that are not padding, within the bounds of the costs.
+
+        It is not a cached property: those of Python 3.11 hold a lock, and a child that is forked meanwhile would wait
+        for it for ever.
+        """
         if self.given_sizes is not None:
             return self.given_sizes
-        return np.array([self.costs.shape[1:]] * len(self.costs), np.int64).reshape(-1, 2)
+        return np.tile(np.array(self.costs.shape[1:], np.int64), (len(self.costs), 1))
 
     @property
     def spans(self) -> tuple[Array, Array]:

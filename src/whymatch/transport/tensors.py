@@ -43,10 +43,12 @@ class _TensorBatch(Batch):
     def given(self) -> Tensor:
         return self.tensor[0] if self.single else self.tensor
 
-    @cached_property
+    @property
     def sizes(self) -> Any:
-        if self.on_host:
-            return super().sizes
+        return super().sizes if self.on_host else self._sizes_on_gpu
+
+    @cached_property
+    def _sizes_on_gpu(self) -> Tensor:
         _, n, m = self.costs.shape
         most = torch.stack([torch.full((len(self.costs),), size, device=self.costs.device) for size in (n, m)], dim=1)
         return most if self.given_sizes is None else torch.minimum(self.given_sizes.long().clamp(min=0), most)

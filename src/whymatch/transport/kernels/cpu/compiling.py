@@ -5,7 +5,6 @@ seconds. Both ways give the same results.
 """
 
 from collections.abc import Callable
-from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, ClassVar, TypeVar, cast
 from warnings import warn
@@ -41,6 +40,7 @@ class Kernel:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
+        self._compiled: Callable[..., Any] | None = None
         self.__doc__ = function.__doc__
 
     def __call__(self, *arguments: Any) -> Any:
@@ -52,19 +52,24 @@ class Kernel:
         with np.errstate(all="ignore"):
             return self._function(*arguments)
 
-    @cached_property
+    @property
     def compiled(self) -> Callable[..., Any]:
         """The kernel compiled: when it is first called, or before, from a cache on disk."""
+        if self._compiled is None:
+            with loading:  # the only lock: a child that is forked meanwhile does not have another to wait for
+                self._compiled = self._compiled or self._compile()
+        return self._compiled
+
+    def _compile(self) -> Callable[..., Any]:
         if find_spec("numba") is None:
             message = "numba is not installed: plans are solved in plain Python, hundreds of times slower."
-            warn(message, stacklevel=2)
+            warn(message, stacklevel=3)
             return self.in_python
-        with loading:
-            return _compiled(self._function)
+        return _compiled(self._function)
 
     def suited(self, steps: int, costs: np.ndarray) -> Callable[..., Any]:
         """The kernel as Python for problems that are small and in double precision, or else compiled."""
-        if "compiled" in self.__dict__ or steps > Kernel.steps_left or costs.dtype != np.float64:
+        if self._compiled is not None or steps > Kernel.steps_left or costs.dtype != np.float64:
             return self.compiled
         Kernel.steps_left -= steps
         return self.in_python
