@@ -37,7 +37,7 @@ from benchmarks.word_alignment import edinburgh, mtref
 from whymatch.matching.conflicts import Conflict, Kind
 from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
 from whymatch.matching.defaults import word_aligner
-from whymatch.matching.relating import confirmed, pair_conflicts
+from whymatch.matching.relating import pair_conflicts
 from whymatch.matching.relations import shipped_reader
 from whymatch.show.terminal import table
 from whymatch.text.antonyms import FILE as ANTONYMS
@@ -291,8 +291,8 @@ def judged(pairs: Sequence[Pair]) -> Judged:
     relations = shipped_reader().relations(pairs)
     probability = np.array([relation.probabilities["contradicts"] for relation in relations])
     says_so = np.array([relation.name == "contradicts" for relation in relations], bool)
-    in_conflict = pair_conflicts(pairs, word_aligner())
-    kept = [confirmed(own, relation) for own, relation in zip(in_conflict, relations, strict=True)]
+    in_conflict = pair_conflicts(pairs, [None] * len(pairs), word_aligner())
+    kept = pair_conflicts(pairs, relations, word_aligner())
     return Judged(in_conflict, kept, probability, says_so)
 
 

@@ -41,7 +41,7 @@ def related(
     }
     pairs = [*texts.values()]
     relations = reader.relations(pairs) if pairs else []
-    in_conflict = pair_conflicts(pairs, word_aligner()) if pairs else []
+    in_conflict = pair_conflicts(pairs, relations, word_aligner()) if pairs else []
     meanings = dict(zip(texts, zip(relations, in_conflict, strict=True), strict=True))
     return [
         _with_meanings(
@@ -64,11 +64,17 @@ def looks_english(left: str, right: str) -> bool:
     return all(language(text) in ("en", None) for text in (left, right)) and may_be_english(f"{left}\n{right}")
 
 
-def pair_conflicts(pairs: Sequence[tuple[str, str]], word_aligner: "Aligner") -> list[tuple[Conflict, ...]]:
-    """The conflicts of each pair of spans; none where a span has too many words to be compared."""
+def pair_conflicts(
+    pairs: Sequence[tuple[str, str]], relations: Sequence[Relation | None], word_aligner: "Aligner"
+) -> list[tuple[Conflict, ...]]:
+    """The conflicts of each pair of spans that its relation confirms, if that was read.
+
+    There are none where a span has too many words to be compared.
+    """
+    aligned = word_aligner.outcomes(pairs, links_only=True)
     return [
-        _conflicts_inside(pair, why)
-        for pair, why in zip(pairs, word_aligner.outcomes(pairs, links_only=True), strict=True)
+        confirmed(_conflicts_inside(pair, why, relation), relation)
+        for pair, relation, why in zip(pairs, relations, aligned, strict=True)
     ]
 
 
@@ -83,12 +89,16 @@ def confirmed(in_conflict: Sequence[Conflict], relation: Relation | None) -> tup
     return tuple(one for one in in_conflict if one.kind not in _KINDS_RULED_OUT)
 
 
-def _conflicts_inside(pair: tuple[str, str], words: Alignment | ValueError) -> tuple[Conflict, ...]:
+def _conflicts_inside(
+    pair: tuple[str, str], words: Alignment | ValueError, relation: Relation | None
+) -> tuple[Conflict, ...]:
     interruption_point()
     if isinstance(words, ValueError) or max(len(words.left), len(words.right)) > MAX_WORDS:
         return ()
     links = [(link.left, link.right, link.cost) for link in words.links]
-    return conflicts(*pair, [link[:2] for link in links], same=[link[:2] for link in links if link[2] < SAME_WORD])
+    same = [link[:2] for link in links if link[2] < SAME_WORD]
+    contradictory = relation is not None and relation.name == "contradicts"
+    return conflicts(*pair, [link[:2] for link in links], same=same, contradictory=contradictory)
 
 
 def _with_meanings(
@@ -103,6 +113,5 @@ def _with_meanings(
 
 
 def _link(link: Link, relation: Relation, in_conflict: tuple[Conflict, ...]) -> Link:
-    own = confirmed(in_conflict, relation)
-    moved = tuple(conflict.moved(link.left.start, link.right.start) for conflict in own)
+    moved = tuple(conflict.moved(link.left.start, link.right.start) for conflict in in_conflict)
     return replace(link, relation=relation, conflicts=moved)

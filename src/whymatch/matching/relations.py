@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 RELATIONS = ("same", "implies", "implied", "contradicts", "related")
 """`implies`: the left span implies the right one; `implied`: the right one implies the left one."""
 FOLDER = Path(__file__).parent / "entailment_weights"
-_CONTRADICTS = RELATIONS.index("contradicts")
+_CONTRADICTS, _RELATED = RELATIONS.index("contradicts"), RELATIONS.index("related")
 
 
 @dataclass(frozen=True)
@@ -156,11 +156,12 @@ def combined(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
 def chosen(probabilities: np.ndarray, contradicts_from: float) -> np.ndarray:
     """(pairs,): the number of each pair's relation in `RELATIONS`.
 
-    `contradicts` from a probability on, and otherwise the most probable of the others.
+    `contradicts` from a probability on, and otherwise the most probable one. Where that is a contradiction of a lower
+    probability, two spans are `related`: that they are the same, or that one implies the other, is less likely still.
     """
-    others = probabilities.copy()
-    others[:, _CONTRADICTS] = -1
-    return np.where(probabilities[:, _CONTRADICTS] >= contradicts_from, _CONTRADICTS, others.argmax(axis=1))
+    likely = probabilities.argmax(axis=1)
+    unless_sure = np.where(likely == _CONTRADICTS, _RELATED, likely)
+    return np.where(probabilities[:, _CONTRADICTS] >= contradicts_from, _CONTRADICTS, unless_sure)
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from whymatch.matching.conflicts import Conflict
 from whymatch.matching.defaults import word_aligner
-from whymatch.matching.relating import NOT_ENGLISH, confirmed, looks_english, pair_conflicts
+from whymatch.matching.relating import NOT_ENGLISH, looks_english, pair_conflicts
 from whymatch.matching.relations import Relation, shipped_reader
 from whymatch.text.spans import Span
 from whymatch.versions.comparison import Change
@@ -34,7 +34,8 @@ def with_meaning(changes: Sequence[Change], wordings: Sequence[tuple[str, str]])
         return [*changes], []
     alone = [number for number in edited if len(changes[number].left) == len(changes[number].right) == 1]
     relations = dict(zip(alone, reader.relations([wordings[number] for number in alone]), strict=True))
-    conflicts = pair_conflicts([wordings[number] for number in edited], word_aligner())
+    edits = [wordings[number] for number in edited]
+    conflicts = pair_conflicts(edits, [relations.get(number) for number in edited], word_aligner())
     read = dict(zip(edited, conflicts, strict=True))
     return [
         _with(change, relations.get(number), read[number]) if number in read else change
@@ -47,7 +48,7 @@ def _with(change: Change, relation: Relation | None, conflicts: Iterable[Conflic
     left, right = change.places
     assert left is not None
     assert right is not None
-    moved = (one.moved(left.start, right.start) for one in confirmed([*conflicts], relation))
+    moved = (one.moved(left.start, right.start) for one in conflicts)
     differ = tuple(one for one in moved if any(map(_overlap, (one.left, one.right), change.marks)))
     return replace(change, relation=relation, conflicts=differ)
 

@@ -9,15 +9,16 @@ from whymatch.text.measures import Quantity
 from whymatch.text.spans import Span
 
 _MIN_SHARED = 0.85  # of the other words: below, two texts may speak of different things
-_MIN_SHARED_CLAIM = 0.5  # of the other words of a claim, where something else says that the texts are on one matter
+_MIN_SHARED_CLAIM = 0.5  # of a text's other words, where something else says that both texts are on one matter
 
 
-def amount_conflicts(pair: Correspondence, claim: int | None = None) -> list[Conflict]:
+def amount_conflicts(pair: Correspondence, claims: Sequence[int] = ()) -> list[Conflict]:
     """Numbers and dates that differ where they stand for the same thing.
 
     Amounts that agree cancel out, wherever they stand. What is left on both sides conflicts where the two correspond:
     they are aligned, have the same neighbours, or are the only ones left. What one side alone has is more information.
-    `claim` is the side of a claim, if one text is a claim and the other may say more.
+    `claims` are the sides of texts that the other may say more than, where something else says that both are on one
+    matter.
     """
     sides = pair.amounts
     agreeing = _matching(
@@ -30,8 +31,8 @@ def amount_conflicts(pair: Correspondence, claim: int | None = None) -> list[Con
     )
     own, other = ([n for n in range(len(side)) if n not in {p[k] for p in agreeing}] for k, side in enumerate(sides))
     left_over = [n for i in own for n in sides[0][i].phrase], [n for j in other for n in sides[1][j].phrase]
-    shared = pair.shared(*left_over) if claim is None else pair.shared_of(claim, left_over[claim])
-    if shared < (_MIN_SHARED if claim is None else _MIN_SHARED_CLAIM):
+    enough = pair.shared(*left_over) >= _MIN_SHARED
+    if not enough and all(pair.shared_of(side, left_over[side]) < _MIN_SHARED_CLAIM for side in claims):
         return []
     candidates = [
         (-_closeness(pair, a, b), i, j)
