@@ -9,7 +9,7 @@ MIN_WORDS = 3  # of a clause
 _AND = r"(?:and|but|or|so|yet|while|whereas|although|though|because)"
 _WHO = r"(?:which|who|whose|where|when)"
 _BREAK = re.compile(
-    rf"(?P<semicolon>[;:]\s+|\s+[–—]\s+|—)(?:{_AND}\b\s*)?|,\s+(?:{_AND}\b\s*|(?={_WHO}\b))|\s+(?:{_AND})\s+"
+    rf"(?P<semicolon>[;:]\s+|(?<!\s)\s+[–—]\s+|—)(?:{_AND}\b\s*)?|,\s+(?:{_AND}\b\s*|(?={_WHO}\b))|(?<!\s)\s+(?:{_AND})\s+"
 )
 
 
