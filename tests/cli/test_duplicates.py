@@ -149,7 +149,7 @@ def test_a_corpus_without_two_documents_has_no_duplicates(
         (["posts.csv", *READING, "--csv", "posts.csv"], "would write over posts.csv"),
         (["posts.csv", *READING, "--csv", "./folder/../posts.csv"], "would write over"),
         (["posts.csv", *READING, "--csv", "out.csv.gz"], "no compressed files"),
-        (["posts.csv", *READING, "--html", "folder"], "folder cannot be written"),
+        (["posts.csv", *READING, "--html", "folder.html"], "folder.html cannot be written"),
         (["posts.csv", *READING, "--csv", "nowhere/out.csv"], "there is no folder nowhere"),
         (["grouped.csv", "--csv", "out.csv"], "grouped.csv has a column 'group'"),
         (["posts.csv", *READING, "--probability", "7"], "a probability from 0 to 1"),
@@ -163,6 +163,7 @@ def test_bad_input_is_refused_in_a_line_before_anything_is_encoded(
     monkeypatch.chdir(posts.parent)
     monkeypatch.setattr("whymatch.search.building.encode_rows", lambda *given: pytest.fail("a text was encoded"))
     Path("folder").mkdir()
+    Path("folder.html").mkdir()
     Path("empty.csv").touch()
     Path("grouped.csv").write_text("id,text,group\n1,A text.,1\n")
     assert reason in refused(run("duplicates", *arguments))

@@ -10,7 +10,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
 
-from whymatch.cli.console import complain, multiply_in_one_thread, read_text, standard_input
+from whymatch.cli.console import (
+    check_outputs,
+    complain,
+    multiply_in_one_thread,
+    page_file,
+    read_text,
+    standard_input,
+)
 from whymatch.progress import is_watched, progress_bar
 from whymatch.reading import MEGABYTE, json_lines, opened
 from whymatch.text.spans import is_blank
@@ -44,7 +51,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument(
         "--calibration", type=Path, metavar="F", help="probabilities as whymatch calibrate learned them"
     )
-    parser.add_argument("--html", type=Path, metavar="F", help="write the picture as a web page")
+    parser.add_argument("--html", type=page_file, metavar="F", help="write the picture as a web page")
     parser.add_argument("--figure", type=Path, metavar="F", help="write the picture as .svg, .pdf or .png")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     relations = "do not read what links mean: same, implies, implied, contradicts or related, for English texts"
@@ -94,6 +101,7 @@ def run(settings: argparse.Namespace) -> int:
     if settings.pairs is not None:
         return _run_many(settings)
     multiply_in_one_thread()
+    check_outputs([settings.html, settings.figure], [] if settings.text else [settings.left, settings.right])
     left, right = _read_texts(settings)
     aligner, constraint = _build(settings)
     why = aligner.align(left, right, constraint)

@@ -41,7 +41,7 @@ def run(settings: argparse.Namespace) -> int:
     for file in settings.output:
         if file.suffix.lower() not in _FORMATS:
             raise ValueError(f"{file} is to be written as {', '.join(_FORMATS)}: give its name one of these endings.")
-    check_outputs(settings.output)
+    check_outputs(settings.output, [settings.source, settings.translation])
     from whymatch.show.exchange import check_languages
     from whymatch.text.encoders.naming import encoder_for
     from whymatch.text.languages import language

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whymatch.cli.align import Text, add_aligner_options, build_aligner, check_limits, read_pairs
-from whymatch.cli.console import complain
+from whymatch.cli.console import check_outputs, complain
 from whymatch.files import write_whole
 from whymatch.reading import opened
 
@@ -36,6 +36,7 @@ def run(settings: argparse.Namespace) -> int:
     from whymatch.matching.parts import Judgement
 
     check_limits(settings)
+    check_outputs([settings.out, settings.figure], [settings.pairs])
     labelled, bad = _read(settings)
     check_labels([match for *_, match in labelled], len(labelled))
     aligner = build_aligner(settings)

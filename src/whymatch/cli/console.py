@@ -2,6 +2,7 @@
 
 import os
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,11 +61,34 @@ def read_document(source: str, *, max_mb: float, encoding: str) -> str:
     return document_text(data, name, encoding=encoding, max_mb=max_mb)
 
 
-def check_outputs(files: Iterable[Path]) -> None:
-    """Raises ValueError, before slow work starts, if one of some files cannot be written."""
-    for file in files:
+def page_file(name: str) -> Path:
+    """The file of a web page, as an option names it: one that ends like a text is likely to be somebody's text."""
+    if not name.lower().endswith((".html", ".htm")):
+        raise ArgumentTypeError(f"a web page is written to a file that ends in .html, got {name}")
+    return Path(name)
+
+
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path | None] = ()) -> None:
+    """Raises ValueError, before slow work starts, for a file that cannot be written, or would not be left as it is.
+
+    An output may be none of the inputs, by whatever name, and no file may be written twice.
+    """
+    written = list[Path]()
+    read = [Path(file) for file in inputs if file is not None and file != "-"]
+    for file in outputs:
+        if file is None:
+            continue
         if file.is_dir() or not file.parent.is_dir():
             raise ValueError(f"{file} cannot be written: it is a folder, or there is no folder {file.parent}.")
+        if any(_same_file(file, other) for other in read):
+            raise ValueError(f"This would write over {file}, which is read. Name another file.")
+        if any(_same_file(file, other) for other in written):
+            raise ValueError(f"This would write {file} twice. Name two files.")
+        written.append(file)
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
 
 
 def standard_input() -> BinaryIO:
