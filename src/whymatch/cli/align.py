@@ -14,7 +14,6 @@ from whymatch.cli.console import (
     check_outputs,
     complain,
     multiply_in_one_thread,
-    page_file,
     read_text,
     standard_input,
 )
@@ -51,7 +50,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument(
         "--calibration", type=Path, metavar="F", help="probabilities as whymatch calibrate learned them"
     )
-    parser.add_argument("--html", type=page_file, metavar="F", help="write the picture as a web page")
+    parser.add_argument("--html", type=Path, metavar="F", help="write the picture as a web page")
     parser.add_argument("--figure", type=Path, metavar="F", help="write the picture as .svg, .pdf or .png")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     relations = "do not read what links mean: same, implies, implied, contradicts or related, for English texts"
@@ -101,7 +100,7 @@ def run(settings: argparse.Namespace) -> int:
     if settings.pairs is not None:
         return _run_many(settings)
     multiply_in_one_thread()
-    check_outputs([settings.html, settings.figure], [] if settings.text else [settings.left, settings.right])
+    check_outputs([settings.figure], [] if settings.text else [settings.left, settings.right], page=settings.html)
     left, right = _read_texts(settings)
     aligner, constraint = _build(settings)
     why = aligner.align(left, right, constraint)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from whymatch.cli.align import add_aligner_options, build_aligner, check_limits
-from whymatch.cli.console import check_outputs, complain, page_file, read_text, standard_input
+from whymatch.cli.console import check_outputs, complain, read_text, standard_input
 from whymatch.reading import MEGABYTE, JsonObject, json_lines, opened
 from whymatch.text.spans import is_blank
 
@@ -31,7 +31,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--index", type=Path, metavar="INDEX", help="search the sources in the folder of an index")
     batch = f"many answers: JSON lines with {_KEYS}, - for standard input; JSON lines out, and their mean"
     parser.add_argument("--batch", metavar="FILE", help=batch)
-    parser.add_argument("--html", type=page_file, metavar="F", help="write the answer beside its sources as a web page")
+    parser.add_argument("--html", type=Path, metavar="F", help="write the answer beside its sources as a web page")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     parser.add_argument("--strict", action="store_true", help="exit status 1 where a claim is not supported")
     add_aligner_options(parser)
@@ -48,7 +48,7 @@ def run(settings: argparse.Namespace) -> int:
             "Give an ANSWER, and either SOURCEs or --index INDEX; or many answers with --batch FILE. "
             "See whymatch check --help."
         )
-    check_outputs([settings.html], [] if settings.text else [settings.answer, *settings.sources])
+    check_outputs([], [] if settings.text else [settings.answer, *settings.sources], page=settings.html)
     answer = settings.answer
     if not settings.text:
         answer = read_text(answer, max_mb=settings.max_mb, encoding=settings.encoding)

@@ -2,10 +2,11 @@
 
 import argparse
 import json
+from pathlib import Path
 from typing import Any
 
 from whymatch.cli.align import check_size
-from whymatch.cli.console import check_outputs, page_file, read_document
+from whymatch.cli.console import check_outputs, read_document
 
 EPILOG = """exit status: 0, or with --exit-code 1 where the versions differ; 2 where something is wrong"""
 
@@ -18,7 +19,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("new", metavar="NEW", help="the new version")
     blocks = "what is compared: block (headings, rows, and sentences of paragraphs, clauses and items; default), "
     parser.add_argument("--spans", default="block", help=blocks + "sentence, paragraph, line, text or punkt")
-    parser.add_argument("--html", type=page_file, metavar="F", help="write both versions side by side, as a web page")
+    parser.add_argument("--html", type=Path, metavar="F", help="write both versions side by side, as a web page")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a diff")
     relations = "do not read which words contradict each other, and what changed passages say of each other"
     parser.add_argument("--no-relations", dest="relations", action="store_false", help=relations)
@@ -37,7 +38,7 @@ def run(settings: argparse.Namespace) -> int:
         from whymatch.text.spans import splitter
 
         splitter(settings.spans)
-    check_outputs([settings.html], [settings.old, settings.new])
+    check_outputs([], [settings.old, settings.new], page=settings.html)
     limits = {"max_mb": settings.max_mb, "encoding": settings.encoding}
     texts = [read_document(source, **limits) for source in (settings.old, settings.new)]
     from whymatch.versions.comparing import compare

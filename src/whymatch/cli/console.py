@@ -2,7 +2,6 @@
 
 import os
 import sys
-from argparse import ArgumentTypeError
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,25 +60,23 @@ def read_document(source: str, *, max_mb: float, encoding: str) -> str:
     return document_text(data, name, encoding=encoding, max_mb=max_mb)
 
 
-def page_file(name: str) -> Path:
-    """The file of a web page, as an option names it: one that ends like a text is likely to be somebody's text."""
-    if not name.lower().endswith((".html", ".htm")):
-        raise ArgumentTypeError(f"a web page is written to a file that ends in .html, got {name}")
-    return Path(name)
+def check_outputs(
+    outputs: Iterable[Path | None], inputs: Iterable[str | Path | None] = (), *, page: Path | None = None
+) -> None:
+    """Raises ValueError, before slow work starts, for a file that cannot be written, or that should be left as it is.
 
-
-def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path | None] = ()) -> None:
-    """Raises ValueError, before slow work starts, for a file that cannot be written, or would not be left as it is.
-
-    An output may be none of the inputs, by whatever name, and no file may be written twice.
+    An output may be none of the inputs, by whatever name, and no file may be written twice. A web page is written to a
+    file that ends as one: another is likely to be somebody's text.
     """
     written = list[Path]()
     read = [Path(file) for file in inputs if file is not None and file != "-"]
-    for file in outputs:
+    for file in (page, *outputs):
         if file is None:
             continue
         if file.is_dir() or not file.parent.is_dir():
             raise ValueError(f"{file} cannot be written: it is a folder, or there is no folder {file.parent}.")
+        if file is page and file.suffix.lower() not in (".html", ".htm"):
+            raise ValueError(f"A web page is written to a file that ends in .html, got {file}.")
         if any(_same_file(file, other) for other in read):
             raise ValueError(f"This would write over {file}, which is read. Name another file.")
         if any(_same_file(file, other) for other in written):

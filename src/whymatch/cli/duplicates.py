@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from whymatch.cli.console import check_outputs, complain, page_file
+from whymatch.cli.console import check_outputs, complain
 from whymatch.cli.index import add_corpus_options, build_here, index_for, open_index
 from whymatch.files import write_whole
 from whymatch.progress import progress_bar
@@ -42,7 +42,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, one line per group, with links and offsets")
     columns = f"write the rows of CORPUS with the columns {', '.join(_ADDED)}; tabs if it ends in .tsv"
     parser.add_argument("--csv", type=Path, metavar="FILE", help=columns)
-    parser.add_argument("--html", type=page_file, metavar="FILE", help="write the groups as a web page")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the groups as a web page")
     add_corpus_options(parser.add_argument_group("how CORPUS is read, where it is no index"))
     defaults = {name: parser.get_default(name) for name in _CORPUS_OPTIONS}
     parser.set_defaults(run=run, corpus_defaults=defaults)
@@ -54,7 +54,7 @@ def run(settings: argparse.Namespace) -> int:
 
     limits = {"e_value": settings.e_value, "probability": settings.probability}
     check_limits(**limits, neighbours=settings.neighbours)
-    check_outputs([settings.csv, settings.html], [settings.corpus])
+    check_outputs([settings.csv], [settings.corpus], page=settings.html)
     with _opened(settings) as (index, table, bad):
         with progress_bar("comparing", len(index)) as progress:
             groups = duplicates(index, **limits, neighbours=settings.neighbours, progress=progress)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whymatch.cli.align import chosen_constraint
-from whymatch.cli.console import check_outputs, complain, multiply_in_one_thread, page_file, read_text
+from whymatch.cli.console import check_outputs, complain, multiply_in_one_thread, read_text
 from whymatch.cli.index import open_index
 from whymatch.files import write_whole
 from whymatch.show.words import number, plain, shortened, value_text
@@ -41,7 +41,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument(
         "--explain", nargs=2, metavar=("A", "B"), help="and why A ranks above B: places, from 1, or ids"
     )
-    parser.add_argument("--html", type=page_file, metavar="F", help="write the results as a web page")
+    parser.add_argument("--html", type=Path, metavar="F", help="write the results as a web page")
     parser.add_argument("--trec", type=Path, metavar="F", help="write a TREC run file")
     parser.add_argument("--json", action="store_true", help="print JSON, one line per query, instead of a table")
     parser.set_defaults(run=run)
@@ -53,7 +53,7 @@ def run(settings: argparse.Namespace) -> int:
         raise ValueError("Give a QUERY, or many with --queries FILE. See whymatch search --help.")
     if settings.queries is not None and (settings.html or settings.explain):
         raise ValueError("--html and --explain go with one QUERY.")
-    check_outputs([settings.html, settings.trec], [settings.queries])
+    check_outputs([settings.trec], [settings.queries], page=settings.html)
     if settings.queries is None:
         multiply_in_one_thread()
     constraint = chosen_constraint(settings)

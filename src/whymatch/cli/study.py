@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from whymatch.cli.console import check_outputs, page_file
+from whymatch.cli.console import check_outputs
 from whymatch.cli.serve import add_address, admission
 from whymatch.files import check_new, write_whole
 from whymatch.transport.constraints import EXAMPLES
@@ -23,7 +23,7 @@ def add_to(verbs: Any) -> None:
         action.add_argument("study", metavar="STUDY", type=Path, help="a folder of whymatch study create")
     add_address(serving, 8010)
     serving.set_defaults(run=run_serve)
-    reporting.add_argument("--html", type=page_file, metavar="F", help="write the report as a web page")
+    reporting.add_argument("--html", type=Path, metavar="F", help="write the report as a web page")
     reporting.add_argument("--figure", type=Path, metavar="F", help="write the bars as .svg, .pdf or .png")
     reporting.add_argument("--json", action="store_true", help="print JSON instead of a table")
     reporting.set_defaults(run=run_report)
@@ -96,7 +96,7 @@ def run_report(settings: argparse.Namespace) -> None:
     from whymatch.study.answers import open_study
     from whymatch.study.report import as_table, report
 
-    check_outputs([settings.html, settings.figure])
+    check_outputs([settings.figure], page=settings.html)
     study, answers = open_study(settings.study)
     values = report(study, answers.all())
     if settings.html:
