@@ -325,6 +325,21 @@ def test_the_saved_page_stands_alone(visit: Visit, browser: "Browser", tmp_path:
     alone.close()
 
 
+@pytest.mark.parametrize("then", ["another way", "nothing to ask", "a refusal"])
+def test_an_answer_is_not_left_under_another_question(visit: Visit, then: str) -> None:
+    page = visit()
+    paste(page)
+    align(page)
+    if then == "another way":
+        page.get_by_role("button", name="Compare", exact=False).first.click()
+    else:
+        page.get_by_label("Right text", exact=True).fill("" if then == "nothing to ask" else "word " * 24_000)
+        page.get_by_role("button", name="Match", exact=True).click()
+    page.locator("#result").wait_for(state="hidden")
+    assert page.locator("#shown").inner_text() == ""
+    assert bool(said(page)) == (then != "another way")
+
+
 def test_what_is_wrong_is_said(visit: Visit) -> None:
     page = visit()
     page.get_by_role("button", name="Match", exact=True).click()

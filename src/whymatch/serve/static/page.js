@@ -19,6 +19,14 @@
     at("status").classList.toggle("bad", bad);
   };
 
+  // Another question has begun, or this one has no answer: what is shown is the answer to neither.
+  const forget = () => {
+    asking?.abort();
+    found = null;
+    result.hidden = true;
+    at("shown").replaceChildren();
+  };
+
   // Sources of an answer: a box each, and always one that is empty or may be filled.
   const sourceBoxes = () => [...document.querySelectorAll(".source-box")];
   const addSource = (text = "", id = "") => {
@@ -118,6 +126,7 @@
     const empty = fields.map(at).find((area) => !area.value.trim())
       ?? (values.sources?.length === 0 ? sourceBoxes()[0].querySelector("textarea") : null);
     if (empty) {
+      forget();
       say(missing, true);
       empty.focus();
       return;
@@ -139,7 +148,9 @@
       at("token-row").hidden = true;
       show(way, values, answer);
     } catch (error) {
-      if (!mine.signal.aborted) say("The server cannot be reached. Is it running?", true);
+      if (mine.signal.aborted) return;
+      forget();
+      say("The server cannot be reached. Is it running?", true);
     } finally {
       clearTimeout(slow);
       if (asking === mine) {
@@ -150,6 +161,7 @@
   };
 
   const refused = (status, problem) => {
+    forget();
     say(problem.detail ?? `The server answered with status ${status}.`, true);
     if (status === 401) {
       at("token-row").hidden = false;
@@ -286,7 +298,13 @@
       event.preventDefault();
       run(way);
     });
-    at(`way-${way}`).addEventListener("click", () => go(way));
+    at(`way-${way}`).addEventListener("click", () => {
+      if (at(way).hidden) {
+        forget();
+        say("");
+      }
+      go(way);
+    });
     at(way).querySelector(".examples").append(...firstVisit[way].map(({ name, ...values }) => {
       const button = make("button", { type: "button", textContent: name });
       button.addEventListener("click", () => {
