@@ -69,6 +69,8 @@ def run(settings: argparse.Namespace) -> int:
         print("\n\n".join([groups.verdict, *map(_in_words, groups)]))
         written = {"Table": settings.csv, "Page": settings.html}
         print("".join(f"\n{name}: {file}" for name, file in written.items() if file), end="\n" * any(written.values()))
+    for note in groups.notes:
+        complain(note)
     if bad:
         complain(f"rows that could not be compared: {bad}.")
     return 2 if bad else 0

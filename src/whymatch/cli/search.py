@@ -56,6 +56,8 @@ def run(settings: argparse.Namespace) -> int:
     if settings.queries is None:
         multiply_in_one_thread()
     constraint = chosen_constraint(settings)
+    from whymatch.text.encoders import other_languages, unread_language
+
     index = open_index(settings, settings.where)
     bad, trec_lines = 0, []
     for place, query_id, text in _queries(settings):
@@ -70,6 +72,10 @@ def run(settings: argparse.Namespace) -> int:
             bad += 1
             complain(f"{place}: {error}")
             continue
+        if name := unread_language(index.aligner.encoder, text):
+            encoder = index.aligner.encoder
+            advice = other_languages(encoder, name)
+            complain(f"{place} looks {name}, a language that {encoder.name} does not read. {advice}")
         if settings.trec:
             trec_lines.append(results.to_trec(query_id))
         _show(results, query_id, settings)

@@ -1,7 +1,7 @@
 """From texts to the entries of an index, and the identity of the encoder that made their vectors."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,7 +13,7 @@ from whymatch.progress import call_progress
 from whymatch.search.columns import Columns
 from whymatch.search.entries import Entry, make_entry, pooled
 from whymatch.text.document import Document, document
-from whymatch.text.encoders import encode_texts, reads_pairs
+from whymatch.text.encoders import encode_texts, reads_pairs, unread
 from whymatch.text.spans import SPLITTERS, is_blank
 from whymatch.transport.constraints import Constraint
 
@@ -100,6 +100,11 @@ def given_entries(
             raise ValueError(f"Document {id_!r}: {outcome}")
         entries.append(outcome.with_metadata(kept[id_]))
     return entries
+
+
+def unread_languages(encoder: object, entries: Iterable[Entry]) -> Iterator[str]:
+    """The language, by its name, of each document that an encoder does not read."""
+    return (name for entry in entries if (name := unread(encoder, entry.document)) is not None)
 
 
 def split_text(aligner: Aligner, text: Text) -> Document:

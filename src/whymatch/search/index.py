@@ -22,7 +22,7 @@ from whymatch.search.entries import TAIL_COLUMNS, Entry, metadata_digest, table_
 from whymatch.search.results import Hit, SearchResults
 from whymatch.search.store import Candidate, Selected, Store
 from whymatch.text.document import Document, same_text
-from whymatch.text.encoders import Vectors
+from whymatch.text.encoders import Vectors, check_readable
 from whymatch.transport.constraints import Constraint
 
 CANDIDATES = 75
@@ -311,7 +311,7 @@ class Index:
         does not hold are not looked at, and e-values count the others alone.
 
         Raises:
-            ValueError: if the text or the filter cannot be read.
+            ValueError: if the filter cannot be read, or the encoder reads nothing of the text.
         """
         if top_k < 1 or candidates < 1:
             raise ValueError(
@@ -319,6 +319,7 @@ class Index:
             )
         among = None if where is None else self.store.selected(where)
         text = self.split(query)
+        check_readable(self.aligner.encoder, "query", text)
         (vectors,) = self.aligner.encoder.encode([text.text], [text.spans])
         nearest = self.store.candidates(text.text, vectors, max(top_k, candidates), among)
         return self.rank(text, vectors, nearest, top_k, constraint, among)
