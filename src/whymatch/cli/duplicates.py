@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from whymatch.cli.align import add_encoder_options
 from whymatch.cli.console import check_outputs, complain
 from whymatch.cli.index import add_corpus_options, build_here, index_for, open_index
 from whymatch.files import write_whole
@@ -39,6 +40,7 @@ def add_to(verbs: Any) -> None:
     near = "documents that each is aligned with, in each of two ways (default: 10)"
     parser.add_argument("--neighbours", type=int, default=10, metavar="N", help=near)
     parser.add_argument("--model", type=Path, metavar="RUN", help="the trained ranker that reads the texts")
+    add_encoder_options(parser, "MiniLM, or that of an index")
     parser.add_argument("--json", action="store_true", help="print JSON, one line per group, with links and offsets")
     columns = f"write the rows of CORPUS with the columns {', '.join(_ADDED)}; tabs if it ends in .tsv"
     parser.add_argument("--csv", type=Path, metavar="FILE", help=columns)
@@ -87,7 +89,7 @@ def _opened(settings: argparse.Namespace) -> "Iterator[tuple[Index, CorpusTable 
             if getattr(settings, name) != default:
                 option = f"--{name.replace('_', '-')}"
                 raise ValueError(f"{settings.corpus} is an index, which was made already: {option} goes with a corpus.")
-        index = open_index(argparse.Namespace(index=settings.corpus, model=settings.model))
+        index = open_index(settings, settings.corpus)
         if settings.csv:
             _check_csv(settings, ["id", "text", *index.columns.fields])
         yield index, None, 0

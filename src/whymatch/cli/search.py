@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whymatch.cli.align import chosen_constraint
+from whymatch.cli.align import add_encoder_options, chosen_constraint
 from whymatch.cli.console import complain, multiply_in_one_thread, read_text
 from whymatch.cli.index import open_index
 from whymatch.files import write_whole
@@ -38,6 +38,7 @@ def add_to(verbs: Any) -> None:
     )
     parser.add_argument("--where", metavar="FILTER", help=where)
     parser.add_argument("--model", type=Path, metavar="RUN", help="the trained ranker that the index was written with")
+    add_encoder_options(parser, "that of the index, by its name")
     parser.add_argument(
         "--explain", nargs=2, metavar=("A", "B"), help="and why A ranks above B: places, from 1, or ids"
     )
@@ -58,7 +59,7 @@ def run(settings: argparse.Namespace) -> int:
     constraint = chosen_constraint(settings)
     from whymatch.text.encoders import other_languages, unread_language
 
-    index = open_index(settings, settings.where)
+    index = open_index(settings, settings.index, settings.where)
     bad, trec_lines = 0, []
     for place, query_id, text in _queries(settings):
         try:

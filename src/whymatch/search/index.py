@@ -55,7 +55,8 @@ class Index:
     def open(cls, folder: str | Path, matcher: "AlignerOrRanker | None" = None) -> "Index":
         """The index in a folder; raises ValueError if there is none, or one written with another encoder.
 
-        Without a matcher, texts are split as the documents of the index were, and encoded by default.
+        Without a matcher, texts are split as the documents of the index were, and encoded by the encoder of that name
+        if it ships or is on this machine.
         """
         return cls(Store.open(Path(folder)), matcher)
 
@@ -98,7 +99,7 @@ class Index:
     @cached_property
     def matcher(self) -> AlignerOrRanker:
         """The aligner or ranker, once its encoder is known to be that of the index."""
-        matcher = self._given_matcher or Aligner(self.identity.known_spans or "sentence")
+        matcher = self._given_matcher or self.identity.aligner()
         self.identity.check(Identity.of(aligner_and_constraint(matcher)[0]), self.store.folder)
         return matcher
 
