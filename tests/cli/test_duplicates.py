@@ -4,6 +4,8 @@ import csv
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -242,3 +244,18 @@ def test_documents_that_the_encoder_does_not_read_are_counted_and_only_equal_one
     assert "cannot read the query text, which looks Chinese" in refused(run("search", tmp_path / "out", texts[2]))
     hindi = refused(run("search", tmp_path / "out", "यह एक हिंदी वाक्य है"))
     assert "whymatch[multilingual]" not in hindi, "which does not read it either"
+
+
+def test_what_is_temporary_is_deleted_when_the_process_is_told_to_end() -> None:
+    program = (
+        "import time, tempfile; from whymatch.cli.console import cleaned_up_when_ended\n"
+        "with cleaned_up_when_ended(), tempfile.TemporaryDirectory() as folder:\n"
+        "    print(folder, flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        folder = Path(process.stdout.readline().strip())
+        assert folder.is_dir()
+        process.terminate()
+        assert process.wait() == 143
+    assert not folder.exists()

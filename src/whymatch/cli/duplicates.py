@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from whymatch.cli.align import add_encoder_options
-from whymatch.cli.console import check_outputs, complain
+from whymatch.cli.console import check_outputs, cleaned_up_when_ended, complain
 from whymatch.cli.index import add_corpus_options, build_here, index_for, open_index
 from whymatch.files import write_whole
 from whymatch.progress import progress_bar
@@ -33,7 +33,7 @@ def add_to(verbs: Any) -> None:
     parser = verbs.add_parser("duplicates", help="groups of documents that say the same, and why")
     corpus = "JSON lines, CSV, Parquet, a folder of text files, or the folder of an index"
     parser.add_argument("corpus", metavar="CORPUS", type=Path, help=corpus)
-    e_value = "the most documents that chance brings as close to a document (default: 0.01)"
+    e_value = "the most documents that chance brings as close to a document (default: 0.01, and a probability of 0.5)"
     parser.add_argument("--e-value", type=float, metavar="E", help=e_value)
     least = "the least probability, instead of an e-value or beside it"
     parser.add_argument("--probability", type=float, metavar="P", help=least)
@@ -94,7 +94,7 @@ def _opened(settings: argparse.Namespace) -> "Iterator[tuple[Index, CorpusTable 
             _check_csv(settings, ["id", "text", *index.columns.fields])
         yield index, None, 0
         return
-    with TemporaryDirectory(prefix="whymatch-") as folder:
+    with cleaned_up_when_ended(), TemporaryDirectory(prefix="whymatch-") as folder:
         index, corpus = index_for(settings, settings.corpus, Path(folder) / "index", numbered=settings.id == "id")
         table = CorpusTable(corpus)
         if settings.csv:

@@ -23,6 +23,8 @@ from whymatch.text.document import same_text
 from whymatch.text.encoders import all_or_raise, unread_note
 
 MAX_E_VALUE = 0.01
+MIN_PROBABILITY = 0.5
+"""Asked for together with `MAX_E_VALUE`, where no limit is given."""
 NEIGHBOURS = 10
 _DOCUMENTS_PER_BATCH = 256  # whose pairs are aligned together
 
@@ -100,7 +102,7 @@ class DuplicateGroups(Sequence[DuplicateGroup]):
     probability: float | None
     """The limit that was asked for; None if there was none."""
     notes: tuple[str, ...] = ()
-    """What a reader has to know: how many documents the encoder does not read."""
+    """What a reader has to know: how many documents the encoder does not read, how many pairs were left out."""
 
     @overload
     def __getitem__(self, place: int) -> DuplicateGroup: ...
@@ -143,26 +145,36 @@ def duplicates(
 
     Each document is aligned with its nearest `neighbours` by pooled vectors and as many by spans, and with one of the
     same text, so that the work grows with the number of documents and not with its square. A pair is kept whose
-    e-value is at most `e_value` (`MAX_E_VALUE` if neither is given) and whose probability is at least `probability`, or
-    whose texts are equal. Texts in languages that the encoder does not read count only if they are equal.
+    e-value is at most `e_value` and whose probability is at least `probability` (`MAX_E_VALUE` and `MIN_PROBABILITY` if
+    neither is given), or whose texts are equal. Texts in languages that the encoder does not read are duplicates only
+    of equal ones.
 
     Raises:
         ValueError: if a limit is out of range.
     """
     check_limits(e_value, probability, neighbours)
-    if e_value is None and probability is None:
+    by_default = e_value is None and probability is None
+    if by_default:
         e_value = MAX_E_VALUE
     index = _with_evidence(index)
     least_surprise = 0.0 if e_value is None else log2(max(1, len(index)) / e_value)
     unread_by_language = Counter[str]()
-    groups = _groups([*_pairs(index, neighbours, least_surprise, probability or 0.0, unread_by_language, progress)])
+    pairs = [*_pairs(index, neighbours, least_surprise, probability or 0.0, unread_by_language, progress)]
+    notes = [*filter(None, [unread_note(index.aligner.encoder, unread_by_language, len(index))])]
+    if by_default:
+        probability = MIN_PROBABILITY
+        likely = [pair for pair in pairs if _likely(pair) >= probability]
+        if unlikely := len(pairs) - len(likely):
+            are = "pair is" if unlikely == 1 else "pairs are"
+            shown = f"--e-value {e_value}, or e_value={e_value}, lists them"
+            notes.append(f"{unlikely:,} {are} left out whose probability is below one half: {shown}.")
+        pairs = likely
+    groups = _groups(pairs)
     if index.columns:
         kept = {entry.id: entry.metadata for entry in index.entries(id_ for group in groups for id_ in group.texts)}
         groups = [replace(group, metadata={id_: kept[id_] for id_ in group.texts}) for group in groups]
     assert index.scale is not None
-    note = unread_note(index.aligner.encoder, unread_by_language, len(index))
-    notes = () if note is None else (note,)
-    return DuplicateGroups(tuple(groups), len(index), index.scale.background.name, e_value, probability, notes)
+    return DuplicateGroups(tuple(groups), len(index), index.scale.background.name, e_value, probability, tuple(notes))
 
 
 def check_limits(e_value: float | None, probability: float | None, neighbours: int) -> None:
@@ -246,13 +258,13 @@ def _near_pairs(index: Index, entries: Sequence[Entry], neighbours: int) -> Iter
 
 
 def _groups(pairs: Sequence[Duplicate]) -> list[DuplicateGroup]:
-    """The connected documents of pairs, groups with the surest pair first: Kruskal's algorithm, by p-value.
+    """The connected documents of pairs by Kruskal's algorithm, the surest pairs first.
 
-    Equal texts come before all others.
+    A group is as sure as the least sure pair that it needs, and the surest group comes first.
     """
     group_of: dict[str, set[str]] = {}
     reasons: dict[int, list[Duplicate]] = defaultdict(list)
-    ordered = sorted(pairs, key=lambda pair: (pair.probability != 1, pair.p_value, -pair.bits, pair.left, pair.right))
+    ordered = sorted(pairs, key=_surest_first)
     for pair in ordered:
         left, right = (group_of.setdefault(id_, {id_}) for id_ in (pair.left, pair.right))
         if left is not right:
@@ -262,7 +274,17 @@ def _groups(pairs: Sequence[Duplicate]) -> list[DuplicateGroup]:
     members: dict[int, list[Duplicate]] = defaultdict(list)
     for pair in ordered:
         members[id(group_of[pair.left])].append(pair)
-    return [_group(own, reasons[group]) for group, own in members.items()]
+    groups = [_group(own, reasons[group]) for group, own in members.items()]
+    return sorted(groups, key=lambda group: _surest_first(group.weakest))
+
+
+def _likely(pair: Duplicate) -> float:
+    return 0.0 if pair.probability is None else pair.probability
+
+
+def _surest_first(pair: Duplicate) -> tuple[float, float, float, str, str]:
+    """What pairs are sorted by: the probability, then what chance gives."""
+    return -_likely(pair), pair.p_value, -pair.bits, pair.left, pair.right
 
 
 def _group(pairs: Sequence[Duplicate], reasons: Sequence[Duplicate]) -> DuplicateGroup:
