@@ -145,10 +145,10 @@ def test_the_best_of_many_is_less_probable_than_a_pair_that_was_given(index: Ind
 
 
 def test_groups_come_in_the_order_of_their_probabilities_and_unlikely_ones_are_left_out(index: Index) -> None:
-    groups = duplicates(index, e_value=20.0)
+    groups = duplicates(index, e_value=0.01)
     probabilities = [group.weakest.probability or 0.0 for group in groups]
     assert probabilities == sorted(probabilities, reverse=True)
-    assert len(set(probabilities)) > 2
+    assert len({*probabilities}) == 3
     for group in groups:
         assert group.weakest.probability == min(pair.probability or 0.0 for pair in group.reasons)
     by_default = duplicates(index)
@@ -157,3 +157,13 @@ def test_groups_come_in_the_order_of_their_probabilities_and_unlikely_ones_are_l
         "2 pairs are left out whose probability is below one half"
     ]
     assert by_default.to_dict()["limits"] == {"e_value": 0.01, "probability": 0.5}
+
+
+def test_the_reason_of_a_pair_is_where_it_differs_if_it_does() -> None:
+    near = wm.Aligner("line", WordSums(), "cosine", below=0.9)
+    for texts, reason in [
+        (("Sound\nIt works on mine", "Sound\nIt works not on mine"), ("It works on mine", "It works not on mine")),
+        (("Sound\nIt works", "Sound\nRain"), ("Sound", "Sound")),
+        (("Rain", "Wine"), None),
+    ]:
+        assert Duplicate("a", "b", 0.0, 0.0, 1.0, near.align(*texts)).reason == reason

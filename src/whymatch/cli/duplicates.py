@@ -132,9 +132,8 @@ def _write_csv(file: Path, groups: "DuplicateGroups", index: "Index", table: "Co
 def _nearest(group: "DuplicateGroup", id_: str) -> tuple[str, float | None, str]:
     """The document that one of a group matches most surely, how probably, and the spans that say most of why."""
     pair = group.surest(id_)
-    links = pair.alignment.links
     own, other = (0, 1) if id_ == pair.left else (1, 0)
-    reason = f"{links[0].texts[own]} · {links[0].texts[other]}" if links else "The texts are equal."
+    reason = f"{pair.reason[own]} · {pair.reason[other]}" if pair.reason else "The texts are equal."
     return (pair.left, pair.right)[other], pair.probability, reason
 
 
@@ -155,7 +154,7 @@ def _in_words(group: "DuplicateGroup") -> str:
     pair = "" if len(group.texts) == 2 else f", weakest between {plain(weakest.left)} and {plain(weakest.right)}"
     lines = [f"{len(group.texts):,} documents{pair}: {numbers}"]
     lines += [f"  {plain(id_)}: {shortened(text, _MAX_TEXT_CHARACTERS)}" for id_, text in group.texts.items()]
-    if weakest.alignment.links:
-        left, right = (shortened(text) for text in weakest.alignment.links[0].texts)
+    if weakest.reason:
+        left, right = map(shortened, weakest.reason)
         lines.append(f"  because: {left} · {right}")
     return "\n".join(lines)

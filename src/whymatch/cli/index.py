@@ -12,6 +12,8 @@ from whymatch.show.words import plain
 from whymatch.text.spans import splitter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whymatch.datasets.documents import CorpusFiles
     from whymatch.matching.aligner import Aligner
     from whymatch.matching.ranker import Ranker
@@ -136,9 +138,9 @@ def build_here(index: "Index", corpus: "CorpusFiles", *, prune: bool = False) ->
 def _build_on_ray(settings: argparse.Namespace, index: "Index", corpus: "CorpusFiles") -> "BuildReport":
     from whymatch.search.building import build_on_ray
 
-    make = partial(load_matcher, settings, index.identity.known_spans)
-    if _takes_own(settings):
-        make = index.identity.aligner
+    make: Callable[[], Aligner | Ranker] = index.identity.aligner
+    if not _takes_own(settings):
+        make = partial(load_matcher, settings, index.identity.known_spans)
     with progress_bar("indexing", None, "speed") as update:
 
         def show(done: int, total: int, report: "BuildReport") -> None:

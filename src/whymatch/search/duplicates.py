@@ -47,6 +47,13 @@ class Duplicate:
         """The evidence of all significant links."""
         return self.alignment.bits or 0.0
 
+    @property
+    def reason(self) -> tuple[str, str] | None:
+        """The two spans that say most of why, of those that differ if any do; None of equal texts without links."""
+        texts = [link.texts for link in self.alignment.links]
+        differing = (pair for pair in texts if not same_text(*pair))
+        return next(differing, texts[0]) if texts else None
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         numbers = {"probability": self.probability, "e_value": self.e_value, "bits": self.bits, "p_value": self.p_value}
