@@ -287,3 +287,5 @@ def test_an_index_of_an_encoder_that_has_no_known_name_asks_for_it(run: Callable
     assert "--encoder MODEL" in refused(run("search", tmp_path / "out", "The cat sleeps."))
     both = run("search", tmp_path / "out", "The cat sleeps.", "--encoder", "multilingual", "--model", tmp_path)
     assert "--encoder does not go with --model" in refused(both)
+    serving = run("serve", "--encoder", "multilingual", "--model", tmp_path)
+    assert "--encoder does not go with --model" in refused(serving)
