@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from whymatch.reading import (
     JsonObject,
     byte_lines,
+    decoded,
     ending,
     find_file,
     json_lines,
@@ -222,9 +223,37 @@ def test_a_byte_order_mark_before_a_quoted_header_is_no_part_of_it(tmp_path: Pat
         list(read_rows(file, ["id", "text"], encoding="nope"))
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32-le"])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-32-le"])
 def test_tables_in_encodings_without_bytes_for_line_breaks_are_refused(encoding: str, tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_bytes("a,b\n1,2\n".encode(encoding))
     with pytest.raises(ValueError, match=f"a.csv cannot be read as {encoding}.* Convert it to UTF-8"):
         [*read_rows(file, encoding=encoding)]
+
+
+@given(
+    rows=st.lists(st.tuples(st.text('ab;,\t"\n é猫😀', min_size=1), st.text('ab;,\t"é猫')), min_size=1),
+    separator=st.sampled_from(",;\t"),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    ending_=st.sampled_from([".csv", ".csv.gz"]),
+    line_break=st.sampled_from(["\n", "\r\n"]),
+)
+def test_csv_is_read_with_the_separator_of_its_header_and_by_its_byte_order_mark(
+    rows: list[tuple[str, str]],
+    separator: str,
+    encoding: str,
+    ending_: str,
+    line_break: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    file = tmp_path_factory.mktemp("csv") / f"a{ending_}"
+    lines = io.StringIO(newline="")
+    csv.writer(lines, delimiter=separator, lineterminator=line_break).writerows([("id", "a,b;c\td"), *rows])
+    data = lines.getvalue().encode(encoding)
+    file.write_bytes(gzip.compress(data) if ending_.endswith(".gz") else data)
+    assert [row.values for row in read_rows(file)] == [{"id": id_, "a,b;c\td": text} for id_, text in rows]
+
+
+def test_a_text_in_utf_16_is_read_by_its_mark_unless_another_encoding_is_named() -> None:
+    assert decoded("猫 é".encode("utf-16"), "it", "utf-8") == "猫 é"
+    assert decoded("ÿþab".encode("latin-1"), "it", "latin-1") == "ÿþab"

@@ -3,10 +3,13 @@
 import codecs
 import csv
 import gzip
+import io
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -18,6 +21,8 @@ TABLE_ENDINGS = (".csv", ".tsv", ".parquet")
 MAX_ROW_BYTES = 16 * MEGABYTE
 JsonObject: TypeAlias = dict[str, Any]
 Record = TypeVar("Record")
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_QUOTED = re.compile(r'"[^"]*"')
 _CUT = "\ud800"  # marks a line that was cut off: no decoded text holds half a surrogate pair
 _BAD_ROW = (KeyError, TypeError, AttributeError, ValueError, OSError, RecursionError)
 
@@ -70,7 +75,7 @@ def errors_at(file: Path, number: int | None, row: Iterable[str] = ()) -> Iterat
 
 
 def decoded(data: bytes, name: str, encoding: str) -> str:
-    """Bytes as text; a byte order mark at their start is dropped.
+    """Bytes as text; a byte order mark at their start is dropped, and one of UTF-16 is believed in place of UTF-8.
 
     Raises:
         ValueError: if there is no such encoding or the bytes are not in it; `name` is what the message calls them.
@@ -79,6 +84,8 @@ def decoded(data: bytes, name: str, encoding: str) -> str:
         known = codecs.lookup(encoding).name  # one name for all spellings
     except (LookupError, ValueError):
         raise ValueError(f"There is no encoding {encoding!r}. Try utf-8 or latin-1.") from None
+    if known == "utf-8" and data.startswith(_UTF16_MARKS):
+        known = "utf-16"
     if b"\0" in data and not known.startswith(("utf-16", "utf-32")):
         raise ValueError(f"{name} is a binary file: it holds zero bytes. Give a text file.")
     try:
@@ -259,14 +266,19 @@ def table_cells(
     """
     csv.field_size_limit(max_bytes)
     decoded(b"", str(file), encoding)  # raises for an encoding that does not exist
-    if "\n".encode(encoding) != b"\n":
-        raise ValueError(f"{file} cannot be read as {encoding}, whose line breaks are not a byte. Convert it to UTF-8.")
     with opened(file) as data:
+        content, known = data, codecs.lookup(encoding).name
+        if known in ("utf-8", "utf-16") and cast(io.BufferedReader, data).peek(2).startswith(_UTF16_MARKS):
+            content, encoding = cast(BinaryIO, io.BufferedReader(_AsUtf8(data))), "utf-8"
+        if "\n".encode(encoding) != b"\n":
+            advice = "Convert it to UTF-8."
+            raise ValueError(f"{file} cannot be read as {encoding}, whose line breaks are not a byte. {advice}")
         lines = (
             _marked_text(line if number else line.removeprefix(codecs.BOM_UTF8), encoding, max_bytes)
-            for number, line in enumerate(byte_lines(data, max_bytes))
+            for number, line in enumerate(byte_lines(content, max_bytes))
         )
-        rows = csv.reader(lines, delimiter=delimiter(file), strict=True)
+        first = [*islice(lines, 1)]
+        rows = csv.reader(chain(first, lines), delimiter=_separator(file, "".join(first)), strict=True)
         columns = 0
         while True:
             number = rows.line_num + 1
@@ -288,8 +300,40 @@ def table_cells(
 
 
 def delimiter(file: Path) -> str:
-    """What stands between the cells of a table: a tab in TSV, else a comma."""
+    """What is written between the cells of a table: a tab in TSV, else a comma."""
     return "\t" if ending(file) == ".tsv" else ","
+
+
+def _separator(file: Path, header: str) -> str:
+    """What stands between the cells of a table: a tab in TSV, else a comma.
+
+    Of a header without a comma outside of quotes, a semicolon or a tab, of which it has more.
+
+    >>> [_separator(Path("a.csv"), header) for header in ("id,a;b;c", "id;text", "id\\ttext", '"a,b";c', "text")]
+    [',', ';', '\\t', ';', ',']
+    """
+    if ending(file) == ".tsv":
+        return "\t"
+    bare = _QUOTED.sub("", header)
+    return "," if "," in bare else max(",;\t", key=bare.count)
+
+
+class _AsUtf8(io.RawIOBase):
+    """The bytes of a UTF-16 file, which begins with a byte order mark, as UTF-8."""
+
+    def __init__(self, data: BinaryIO) -> None:
+        self._data, self._decoder, self._left = data, codecs.getincrementaldecoder("utf-16")("replace"), b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fills the buffer as far as there is something left; 0 at the end."""
+        while not self._left and (part := self._data.read(MEGABYTE)):
+            self._left = self._decoder.decode(part).encode()
+        size = min(len(buffer), len(self._left))
+        buffer[:size], self._left = self._left[:size], self._left[size:]
+        return size
 
 
 def _marked_text(line: bytes, encoding: str, max_bytes: int) -> str:

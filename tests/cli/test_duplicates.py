@@ -4,6 +4,8 @@ import csv
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -213,3 +215,48 @@ def test_the_page_shows_texts_as_text_with_their_reasons(
     assert sorted(apps.locator("article .badge").all_text_contents()) == sorted(numbers * 2)
     assert re.fullmatch(r"\d+\.\d", apps.locator("td.number").first.text_content())
     page.close()
+
+
+def test_documents_that_the_encoder_does_not_read_are_counted_and_only_equal_ones_are_duplicates(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    texts = [
+        "Der Hund schläft im Garten.",
+        "Das Parlament stimmte am Montag ab.",
+        "猫坐在垫子上。",
+        "一只猫坐在垫子上。",
+    ]
+    rows = [*enumerate([*texts, texts[0], texts[2], "It rained all day.", "All day long there was rain."])]
+    file = tmp_path / "posts.jsonl"
+    file.write_text("".join(json.dumps({"id": number, "text": text}) + "\n" for number, text in rows))
+    ran = run("duplicates", file, "--json", "--e-value", 1000, "--html", tmp_path / "page.html")
+    assert {tuple(json.loads(line)["documents"]) for line in ran.out.splitlines()} == {
+        ("0", "4"),
+        ("2", "5"),
+        ("6", "7"),
+    }
+    note = "6 of 8 documents are in languages that sentence-transformers/all-MiniLM-L6-v2 does not read: "
+    assert f"{note}Chinese (3), German (3); they cannot be found by meaning. " in ran.err
+    assert "--encoder multilingual" in ran.err
+    assert note in (tmp_path / "page.html").read_text()
+    assert f"{note}Chinese (3), German (3)" in run("index", file, tmp_path / "out").err
+    assert run("search", tmp_path / "out", "What was the weather?").err == ""
+    assert "the query looks German, a language that" in run("search", tmp_path / "out", texts[1]).err
+    assert "cannot read the query text, which looks Chinese" in refused(run("search", tmp_path / "out", texts[2]))
+    hindi = refused(run("search", tmp_path / "out", "यह एक हिंदी वाक्य है"))
+    assert "whymatch[multilingual]" not in hindi, "which does not read it either"
+
+
+def test_what_is_temporary_is_deleted_when_the_process_is_told_to_end() -> None:
+    program = (
+        "import time, tempfile; from whymatch.cli.console import cleaned_up_when_ended\n"
+        "with cleaned_up_when_ended(), tempfile.TemporaryDirectory() as folder:\n"
+        "    print(folder, flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        folder = Path(process.stdout.readline().strip())
+        assert folder.is_dir()
+        process.terminate()
+        assert process.wait() == 143
+    assert not folder.exists()

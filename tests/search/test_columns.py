@@ -141,16 +141,19 @@ def test_the_types_that_are_inferred_hold_every_value(rows: list[dict[str, Any]]
         (["2019", "3.5", "1e3"], float),
         (["007", "12"], str),
         (["2019", "n/a"], str),
-        (["true", "false"], str),
+        (["true", "", "FALSE"], bool),
+        (["true", "no"], str),
+        (["true", "1"], str),
         (["1e999"], str),
         (["9" * 19], str),
         (["", ""], str),
     ],
 )
-def test_cells_are_numbers_where_all_of_them_are(cells: list[str], kind: type) -> None:
+def test_cells_are_numbers_or_truth_values_where_all_of_them_are(cells: list[str], kind: type) -> None:
     (column,) = Columns.inferred(["c"], [{"c": Cell(cell)} for cell in cells])
     assert column.kind is kind
-    assert [column.value(Cell(cell)) for cell in cells] == [kind(cell) if cell else None for cell in cells]
+    read = {"true": True, "FALSE": False}.__getitem__ if kind is bool else kind
+    assert [column.value(Cell(cell)) for cell in cells] == [read(cell) if cell else None for cell in cells]
 
 
 def test_strings_of_typed_files_stay_text_and_other_types_have_a_written_form() -> None:

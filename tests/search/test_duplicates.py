@@ -29,7 +29,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
 
 
 def test_duplicates_are_grouped_with_the_pair_that_holds_the_group_together(index: Index) -> None:
-    groups = {tuple(group.texts): group for group in duplicates(index)}
+    groups = {tuple(group.texts): group for group in duplicates(index, e_value=0.01)}
     assert set(groups) == {("copy", "post-3"), ("nearly", "post-8"), ("chain-1", "chain-2", "chain-3")}
     chain = groups["chain-1", "chain-2", "chain-3"]
     assert [(pair.left, pair.right) for pair in chain.pairs] == [("chain-1", "chain-2"), ("chain-2", "chain-3")]
@@ -63,7 +63,7 @@ def test_reasons_are_the_surest_pairs_that_connect_a_group(index: Index) -> None
 
 
 def test_groups_say_how_much_was_compared_and_against_what(index: Index) -> None:
-    groups = duplicates(index)
+    groups = duplicates(index, e_value=0.01)
     assert groups.verdict == f"3 groups of documents say the same: 7 of {len(index)} documents."
     assert groups.to_dict()["limits"] == {"e_value": 0.01, "probability": None}
     assert groups.background == f"{len(index) - 1} documents of the index", "every text once"
@@ -142,3 +142,28 @@ def test_the_best_of_many_is_less_probable_than_a_pair_that_was_given(index: Ind
     odds = (given / (1 - given)) / (among / (1 - among))
     share = alone.calibration.share
     np.testing.assert_allclose(odds, (len(index) - 1) * share / (1 - share), rtol=1e-6)
+
+
+def test_groups_come_in_the_order_of_their_probabilities_and_unlikely_ones_are_left_out(index: Index) -> None:
+    groups = duplicates(index, e_value=0.01)
+    probabilities = [group.weakest.probability or 0.0 for group in groups]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert len({*probabilities}) == 3
+    for group in groups:
+        assert group.weakest.probability == min(pair.probability or 0.0 for pair in group.reasons)
+    by_default = duplicates(index)
+    assert [tuple(group.texts) for group in by_default] == [("copy", "post-3"), ("nearly", "post-8")]
+    assert [note.partition(":")[0] for note in by_default.notes] == [
+        "2 pairs are left out whose probability is below one half"
+    ]
+    assert by_default.to_dict()["limits"] == {"e_value": 0.01, "probability": 0.5}
+
+
+def test_the_reason_of_a_pair_is_where_it_differs_if_it_does() -> None:
+    near = wm.Aligner("line", WordSums(), "cosine", below=0.9)
+    for texts, reason in [
+        (("Sound\nIt works on mine", "Sound\nIt works not on mine"), ("It works on mine", "It works not on mine")),
+        (("Sound\nIt works", "Sound\nRain"), ("Sound", "Sound")),
+        (("Rain", "Wine"), None),
+    ]:
+        assert Duplicate("a", "b", 0.0, 0.0, 1.0, near.align(*texts)).reason == reason

@@ -23,7 +23,7 @@ from whymatch.translations.gains import FROM, LENGTH_WEIGHT, SIZE_POWER, Groups,
 
 __all__ = ["encoder"]  # a fixture
 
-WORDS = str.split("der Regen the rain fiel fell. 12 § <b> & 猫 坐 été , x\x00x ]]> \u202ea")
+WORDS = str.split("=1+1 @x - der Regen the rain fiel fell. 12 § <b> & 猫 坐 été , x\x00x ]]> \u202ea")
 SENTENCES = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join), max_size=9)
 ENGLISH = [
     "It rained all day.",
@@ -129,6 +129,7 @@ def test_every_format_is_well_formed_and_has_every_sentence(left: list[str], rig
     bitext = aligned(left, right, moved=True)
     lines = [*csv.reader(bitext.to_tsv().splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)]
     assert {len(line) for line in lines} == {4}
+    assert not {cell[0] for line in lines for cell in line[:2] if cell} & {*"=+@"}, "no cell is a formula"
     assert len(lines) == 1 + len(bitext.passages) + sum(map(len, bitext.alone))
     shown = [row.left for row in rows(bitext.to_dict()) if row.left], [row.right for row in rows(bitext.to_dict())]
     assert "".join("".join(shown[0]).split()) == "".join("".join(left).split())

@@ -62,8 +62,7 @@ def add_to(verbs: Any) -> None:
 def add_aligner_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options from which `build_aligner` makes an aligner, and those of reading texts."""
     parser.add_argument("--spans", default="sentence", help="sentence (default), word, paragraph, line, text or punkt")
-    models = "a model's folder or name, also of a static one, word vectors, or multilingual (default: MiniLM)"
-    parser.add_argument("--encoder", metavar="MODEL", help=models)
+    add_encoder_options(parser)
     parser.add_argument("--layer", type=int, help="with --spans word: the layer of the model (default: the middle)")
     cache = "keep vectors in FOLDER, for runs that repeat: what was encoded before is not encoded again"
     parser.add_argument("--cache", type=Path, metavar="FOLDER", help=cache)
@@ -74,6 +73,12 @@ def add_aligner_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=2000, help="spans in a text (default: 2000)")
     parser.add_argument("--max-mb", type=float, default=5, help="size of a text (default: 5)")
     parser.add_argument("--encoding", default="utf-8", help="of the files (default: utf-8)")
+
+
+def add_encoder_options(parser: "argparse._ActionsContainer", default: str = "MiniLM") -> None:
+    """Adds the options that name an encoder."""
+    models = f"a model's folder or name, also of a static one, word vectors, or multilingual (default: {default})"
+    parser.add_argument("--encoder", metavar="MODEL", help=models)
     parser.add_argument("--download", action="store_true", help="allow fetching a model from the Hugging Face hub")
 
 

@@ -1,10 +1,12 @@
 """Standard input, output and error, as the verbs use them: texts read, errors reported, trainings watched."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, BinaryIO
 
 from whymatch.progress import progress_bar
@@ -24,6 +26,19 @@ def complain(message: object) -> None:
 def discard_output() -> None:
     """Discards what is still to be printed, so that Python does not try again when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def cleaned_up_when_ended() -> Iterator[None]:
+    """Has a process that is told to end leave the block first, so that what is temporary in it is deleted."""
+    if current_thread() is not main_thread():  # where Python sets no handlers
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def multiply_in_one_thread() -> None:

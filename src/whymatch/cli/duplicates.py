@@ -9,7 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from whymatch.cli.console import check_outputs, complain
+from whymatch.cli.align import add_encoder_options
+from whymatch.cli.console import check_outputs, cleaned_up_when_ended, complain
 from whymatch.cli.index import add_corpus_options, build_here, index_for, open_index
 from whymatch.files import write_whole
 from whymatch.progress import progress_bar
@@ -32,13 +33,14 @@ def add_to(verbs: Any) -> None:
     parser = verbs.add_parser("duplicates", help="groups of documents that say the same, and why")
     corpus = "JSON lines, CSV, Parquet, a folder of text files, or the folder of an index"
     parser.add_argument("corpus", metavar="CORPUS", type=Path, help=corpus)
-    e_value = "the most documents that chance brings as close to a document (default: 0.01)"
+    e_value = "the most documents that chance brings as close to a document (default: 0.01, and a probability of 0.5)"
     parser.add_argument("--e-value", type=float, metavar="E", help=e_value)
     least = "the least probability, instead of an e-value or beside it"
     parser.add_argument("--probability", type=float, metavar="P", help=least)
     near = "documents that each is aligned with, in each of two ways (default: 10)"
     parser.add_argument("--neighbours", type=int, default=10, metavar="N", help=near)
     parser.add_argument("--model", type=Path, metavar="RUN", help="the trained ranker that reads the texts")
+    add_encoder_options(parser, "MiniLM, or that of an index")
     parser.add_argument("--json", action="store_true", help="print JSON, one line per group, with links and offsets")
     columns = f"write the rows of CORPUS with the columns {', '.join(_ADDED)}; tabs if it ends in .tsv"
     parser.add_argument("--csv", type=Path, metavar="FILE", help=columns)
@@ -69,6 +71,8 @@ def run(settings: argparse.Namespace) -> int:
         print("\n\n".join([groups.verdict, *map(_in_words, groups)]))
         written = {"Table": settings.csv, "Page": settings.html}
         print("".join(f"\n{name}: {file}" for name, file in written.items() if file), end="\n" * any(written.values()))
+    for note in groups.notes:
+        complain(note)
     if bad:
         complain(f"rows that could not be compared: {bad}.")
     return 2 if bad else 0
@@ -85,12 +89,12 @@ def _opened(settings: argparse.Namespace) -> "Iterator[tuple[Index, CorpusTable 
             if getattr(settings, name) != default:
                 option = f"--{name.replace('_', '-')}"
                 raise ValueError(f"{settings.corpus} is an index, which was made already: {option} goes with a corpus.")
-        index = open_index(argparse.Namespace(index=settings.corpus, model=settings.model))
+        index = open_index(settings, settings.corpus)
         if settings.csv:
             _check_csv(settings, ["id", "text", *index.columns.fields])
         yield index, None, 0
         return
-    with TemporaryDirectory(prefix="whymatch-") as folder:
+    with cleaned_up_when_ended(), TemporaryDirectory(prefix="whymatch-") as folder:
         index, corpus = index_for(settings, settings.corpus, Path(folder) / "index", numbered=settings.id == "id")
         table = CorpusTable(corpus)
         if settings.csv:
@@ -126,9 +130,8 @@ def _write_csv(file: Path, groups: "DuplicateGroups", index: "Index", table: "Co
 def _nearest(group: "DuplicateGroup", id_: str) -> tuple[str, float | None, str]:
     """The document that one of a group matches most surely, how probably, and the spans that say most of why."""
     pair = group.surest(id_)
-    links = pair.alignment.links
     own, other = (0, 1) if id_ == pair.left else (1, 0)
-    reason = f"{links[0].texts[own]} · {links[0].texts[other]}" if links else "The texts are equal."
+    reason = f"{pair.reason[own]} · {pair.reason[other]}" if pair.reason else "The texts are equal."
     return (pair.left, pair.right)[other], pair.probability, reason
 
 
@@ -149,7 +152,7 @@ def _in_words(group: "DuplicateGroup") -> str:
     pair = "" if len(group.texts) == 2 else f", weakest between {plain(weakest.left)} and {plain(weakest.right)}"
     lines = [f"{len(group.texts):,} documents{pair}: {numbers}"]
     lines += [f"  {plain(id_)}: {shortened(text, _MAX_TEXT_CHARACTERS)}" for id_, text in group.texts.items()]
-    if weakest.alignment.links:
-        left, right = (shortened(text) for text in weakest.alignment.links[0].texts)
+    if weakest.reason:
+        left, right = map(shortened, weakest.reason)
         lines.append(f"  because: {left} · {right}")
     return "\n".join(lines)

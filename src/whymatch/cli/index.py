@@ -5,12 +5,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whymatch.cli.align import add_encoder_options
 from whymatch.cli.console import complain
 from whymatch.progress import progress_bar
 from whymatch.show.words import plain
 from whymatch.text.spans import splitter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whymatch.datasets.documents import CorpusFiles
     from whymatch.matching.aligner import Aligner
     from whymatch.matching.ranker import Ranker
@@ -26,6 +29,7 @@ def add_to(verbs: Any) -> None:
     )
     parser.add_argument("index", metavar="INDEX", type=Path, help="the folder of the index")
     parser.add_argument("--model", type=Path, metavar="RUN", help="a trained ranker (default: MiniLM, sentences)")
+    add_encoder_options(parser)
     add_corpus_options(parser)
     parser.add_argument("--prune", action="store_true", help="delete documents that CORPUS does not have")
     parser.add_argument("--delete", nargs="+", metavar="ID", help="delete documents, instead of reading a CORPUS")
@@ -56,6 +60,8 @@ def run(settings: argparse.Namespace) -> int:
         raise ValueError("--prune does not go with --ray: run it once more without.")
     if settings.delete is not None:
         return _delete(settings)
+    from whymatch.text.encoders import unread_note
+
     index, corpus = index_for(settings, settings.corpus, settings.index)
     if settings.ray is None:
         report = build_here(index, corpus, prune=settings.prune)
@@ -66,6 +72,8 @@ def run(settings: argparse.Namespace) -> int:
     print(_summary(report, len(index), settings.index))
     if index.columns:
         print(f"Kept with each document: {plain(str(index.columns))}.")
+    if note := unread_note(index.aligner.encoder, report.unread, report.written):
+        complain(note)
     if report.bad:
         complain(f"rows that could not be indexed: {report.bad}.")
     return 2 if report.bad else 0
@@ -85,6 +93,7 @@ def index_for(
         raise ValueError(f"--limit takes a number of spans, 1 or more, got {settings.limit}.")
     if settings.spans is not None and settings.model is not None:
         raise ValueError("--spans does not go with --model: a trained ranker knows how it cuts texts.")
+    _check_model(settings)
     if settings.spans is not None:
         splitter(settings.spans)  # raises for a name that there is not
     from whymatch.datasets.documents import CorpusFiles
@@ -102,8 +111,11 @@ def index_for(
     corpus = CorpusFiles(path, *reading, names, numbered)
     corpus.check()
     keep = None if there is not None else {one.name: one.kind for one in kept_columns(corpus)}
-    spans = settings.spans or (None if there is None else there.identity.known_spans)
-    index = Index.create(folder, load_matcher(settings.model, spans), keep=keep)
+    own_spans = None if there is None else there.identity.known_spans
+    matcher = None
+    if there is None or not _takes_own(settings) or settings.spans not in (None, own_spans):
+        matcher = load_matcher(settings, settings.spans or own_spans)
+    index = Index.create(folder, matcher, keep=keep)
     index.aligner.limit = settings.limit
     return index, corpus
 
@@ -126,7 +138,9 @@ def build_here(index: "Index", corpus: "CorpusFiles", *, prune: bool = False) ->
 def _build_on_ray(settings: argparse.Namespace, index: "Index", corpus: "CorpusFiles") -> "BuildReport":
     from whymatch.search.building import build_on_ray
 
-    make = partial(load_matcher, settings.model, index.identity.known_spans)
+    make: Callable[[], Aligner | Ranker] = index.identity.aligner
+    if not _takes_own(settings):
+        make = partial(load_matcher, settings, index.identity.known_spans)
     with progress_bar("indexing", None, "speed") as update:
 
         def show(done: int, total: int, report: "BuildReport") -> None:
@@ -158,23 +172,44 @@ def _summary(report: "BuildReport", documents: int, folder: Path) -> str:
     return f"{', '.join(counts)}; {documents:,} documents in {folder} ({report.rate:.1f} documents/s)"
 
 
-def load_matcher(model: Path | None, spans: str | None = None) -> "Aligner | Ranker":
-    """The ranker in a folder, or the default aligner of these spans, sentences if none are named."""
-    if model is None:
-        from whymatch.matching.aligner import Aligner
+def load_matcher(settings: argparse.Namespace, spans: str | None = None) -> "Aligner | Ranker":
+    """The ranker that --model names, or an aligner of these spans with the encoder that --encoder names.
 
-        return Aligner(spans or "sentence")
+    Sentences and MiniLM by default.
+    """
+    if settings.model is None:
+        from whymatch.matching.aligner import Aligner
+        from whymatch.text.encoders.naming import encoder_for
+
+        spans = spans or "sentence"
+        return Aligner(spans, encoder_for(spans, settings.encoder, download=settings.download))
     from whymatch.matching.ranker import Ranker
 
-    return Ranker.from_pretrained(model)
+    return Ranker.from_pretrained(settings.model)
 
 
-def open_index(settings: argparse.Namespace, where: str | None = None) -> "Index":
-    """The index in the folder INDEX, with the model that it was written with; raises ValueError for a bad filter."""
+def open_index(settings: argparse.Namespace, folder: Path, where: str | None = None) -> "Index":
+    """The index in a folder, with what --model or --encoder names, or else with the encoder that wrote it.
+
+    Raises:
+        ValueError: if there is none, or the filter is bad, or it was written with another encoder.
+    """
+    _check_model(settings)
     from whymatch.search.index import Index
     from whymatch.search.store import Store
 
-    index = Index(Store.open(settings.index))  # refused before a model is read, as a filter is
+    index = Index(Store.open(folder))  # refused before a model is read, as a filter is
     if where is not None:
         index.store.selected(where)
-    return Index(index.store, load_matcher(settings.model, index.identity.known_spans))
+    return index if _takes_own(settings) else Index(index.store, load_matcher(settings, index.identity.known_spans))
+
+
+def _takes_own(settings: argparse.Namespace) -> bool:
+    """Whether an index that is there is read with the encoder that wrote it, since no other is named."""
+    return settings.model is None and settings.encoder is None
+
+
+def _check_model(settings: argparse.Namespace) -> None:
+    """Raises ValueError if both a ranker and an encoder are named."""
+    if settings.model is not None and settings.encoder is not None:
+        raise ValueError("--encoder does not go with --model: a trained ranker has its own encoder.")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whymatch.cli.align import chosen_constraint
+from whymatch.cli.align import add_encoder_options, chosen_constraint
 from whymatch.cli.console import check_outputs, complain, multiply_in_one_thread, read_text
 from whymatch.cli.index import open_index
 from whymatch.files import write_whole
@@ -38,6 +38,7 @@ def add_to(verbs: Any) -> None:
     )
     parser.add_argument("--where", metavar="FILTER", help=where)
     parser.add_argument("--model", type=Path, metavar="RUN", help="the trained ranker that the index was written with")
+    add_encoder_options(parser, "that of the index, by its name")
     parser.add_argument(
         "--explain", nargs=2, metavar=("A", "B"), help="and why A ranks above B: places, from 1, or ids"
     )
@@ -57,7 +58,9 @@ def run(settings: argparse.Namespace) -> int:
     if settings.queries is None:
         multiply_in_one_thread()
     constraint = chosen_constraint(settings)
-    index = open_index(settings, settings.where)
+    from whymatch.text.encoders import other_languages, unread_language
+
+    index = open_index(settings, settings.index, settings.where)
     bad, trec_lines = 0, []
     for place, query_id, text in _queries(settings):
         try:
@@ -71,6 +74,10 @@ def run(settings: argparse.Namespace) -> int:
             bad += 1
             complain(f"{place}: {error}")
             continue
+        if name := unread_language(index.aligner.encoder, text):
+            encoder = index.aligner.encoder
+            advice = other_languages(encoder, name)
+            complain(f"{place} looks {name}, a language that {encoder.name} does not read. {advice}")
         if settings.trec:
             trec_lines.append(results.to_trec(query_id))
         _show(results, query_id, settings)

@@ -9,6 +9,8 @@ def add_to(verbs: Any) -> None:
     """Adds the verb to the command line."""
     parser = verbs.add_parser("serve", help="align, rank and search over HTTP, with a page for people")
     parser.add_argument("--model", type=Path, metavar="RUN", help="a trained ranker (default: MiniLM)")
+    models = "in place of MiniLM: multilingual, or a model's folder or name; it aligns no words"
+    parser.add_argument("--encoder", metavar="MODEL", help=models)
     parser.add_argument("--index", type=Path, metavar="INDEX", help="the folder of an index to search")
     add_address(parser, 8000)
     parser.add_argument("--requests", type=int, default=64, metavar="N", help="worked on at once (default: 64)")
@@ -46,6 +48,8 @@ def run(settings: argparse.Namespace) -> None:
     from whymatch.serve.models import Limits
     from whymatch.serve.running import run as serve
 
+    if settings.model is not None and settings.encoder is not None:
+        raise ValueError("--encoder does not go with --model: a trained ranker has its own encoder.")
     admitted = admission(settings)
     names = ("requests", "seconds", "characters", "tokens", "spans", "matrix")
     limits = Limits(**{name: getattr(settings, name) for name in names})
@@ -55,7 +59,7 @@ def run(settings: argparse.Namespace) -> None:
         Store.open(settings.index)  # refused before a model is read
     from whymatch.serve.app import create
 
-    app = create(settings.model, settings.index, limits=limits, **admitted)
+    app = create(settings.model, settings.index, encoder=settings.encoder, limits=limits, **admitted)
     serve(app, settings.host, settings.port, lambda url: print(f"whymatch serves at {url}", flush=True))
     if (error := app.state.service.error) is not None:
         raise error

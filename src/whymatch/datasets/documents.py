@@ -35,7 +35,7 @@ _TITLE = "title"
 
 
 class Cell(str):
-    """A value of a table without types: a text that may be meant as a number."""
+    """A value of a table without types: a text that may be meant as a number, or as true or false."""
 
     __slots__ = ()
 

@@ -5,7 +5,6 @@ Rows that were CSV stay as they were. Texts that come into CSV from elsewhere ar
 
 import csv
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,10 +14,7 @@ from typing import Any
 from whymatch.datasets.documents import UNTYPED_ENDINGS, CorpusFiles
 from whymatch.files import whole_file
 from whymatch.reading import MEGABYTE, delimiter, ending, table_cells
-from whymatch.show.words import value_text
-
-_FORMULA = re.compile(r"\s*[=+\-@\t\r]")  # with which spreadsheets take a cell for a formula
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+from whymatch.show.words import no_formula, value_text
 
 
 @dataclass(frozen=True)
@@ -71,13 +67,13 @@ def row_of(*values: Any) -> list[str]:
 
 
 def as_cell(value: Any) -> str:
-    """A value as a cell; a text that a spreadsheet would take for a formula gets an apostrophe before it.
+    """A value as a cell, which no spreadsheet takes for a formula.
 
-    >>> [as_cell(value) for value in ("=1+1", "-5", -5, "- one\\n- two", "a = b", None)]
-    ["'=1+1", '-5', '-5', "'- one\\n- two", 'a = b', '']
+    >>> [as_cell(value) for value in ("=1+1", -5, None, [1, "a"])]
+    ["'=1+1", '-5', '', '[1, "a"]']
     """
     text = json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value_text(value)
-    return f"'{text}" if isinstance(value, str) and _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+    return no_formula(text) if isinstance(value, str) else text
 
 
 def write_table(file: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -80,9 +80,10 @@ def with_alignments(
     library = _library_of(frame)
     names = library.names(frame)
     for name in (left, right):
-        if names.count(name) != 1:
-            count = names.count(name)
-            raise ValueError(f"The frame has {count} columns {name!r:.60}, and one is needed. It has: {listed(names)}.")
+        if name not in names:
+            raise ValueError(f"The frame has no column {name!r:.60}. It has: {listed(names)}.")
+        if (count := names.count(name)) > 1:
+            raise ValueError(f"The frame has {count} columns {name!r:.60}. Rename all but one of them.")
     taken = [name for name in (*_COLUMNS, _ERROR) if name in names]
     if taken:
         raise ValueError(f"The frame has a column {taken[0]!r}, which alignments are to be in. Rename it or drop it.")

@@ -346,7 +346,7 @@ def _foreign(encoder: Encoder, pair: Pair, tails: tuple[_PlainTails, _PlainTails
         if name is not None:
             yield f"The {side} text looks {name}, a language that {encoder.name} does not read."
     if any(names):
-        yield other_languages(encoder)
+        yield other_languages(encoder, *filter(None, names))
 
 
 def _least_cosine(ours: np.ndarray, theirs: np.ndarray) -> float:

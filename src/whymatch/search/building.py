@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -13,8 +14,8 @@ from pyarrow import parquet
 
 from whymatch.datasets.documents import CorpusFiles, CorpusRow
 from whymatch.search.columns import Columns, Metadata
-from whymatch.search.encoding import AlignerOrRanker, make_entries
-from whymatch.search.entries import Entry, metadata_digest, text_digest
+from whymatch.search.encoding import AlignerOrRanker, make_entries, unread_languages
+from whymatch.search.entries import Entry, from_arrow, metadata_digest, text_digest
 from whymatch.search.index import Index
 from whymatch.search.scale import WorkPart, cut_into_parts, run_parts
 
@@ -32,6 +33,8 @@ class BuildReport:
     bad: int = 0
     encoding_seconds: float = 0.0
     """The time of splitting and encoding."""
+    unread: Counter[str] = field(default_factory=Counter)
+    """How many of those written are in a language that the encoder does not read, by its name."""
     began: float = field(default_factory=time.perf_counter)
 
     @property
@@ -72,6 +75,7 @@ def build(
         report.bad += len(complaints)
         report.unchanged += len(batch) - len(entries) - len(complaints)
         report.written += index.write(entries, replace=True)
+        report.unread.update(unread_languages(index.aligner.encoder, entries))
         progress(batch[-1].bytes_read, report)
     if prune and not report.bad:
         report.deleted = index.delete(known.keys() - seen)
@@ -143,7 +147,10 @@ def build_on_ray(
         progress(done, total, report)
     for part in parts:
         for batch in parquet.ParquetFile(part.out).iter_batches(batch_size=_MERGED_PER_TRANSACTION):
-            report.written += index.merge(pa.Table.from_batches([batch]).cast(index.store.schema), replace=True)
+            rows = pa.Table.from_batches([batch]).cast(index.store.schema)
+            report.written += index.merge(rows, replace=True)
+            entries = from_arrow(rows, home, index.columns)
+            report.unread.update(unread_languages(index.aligner.encoder, entries))
     report.unchanged = total - report.bad - report.written
     shutil.rmtree(home / "parts", ignore_errors=True)
     index.compact()

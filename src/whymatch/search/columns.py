@@ -28,6 +28,7 @@ OWN_NAMES = ("id", "text")
 """Columns that every index has, by which filters call them; a column that is kept has another name."""
 _ARROW: Mapping[type, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 _MAX_COLUMNS, _MAX_NAME_CHARACTERS = 100, 200
+_TRUTH = {"true": True, "false": False}
 _PREFIX = "kept_"
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # without zeros before it or more digits, which a number would lose
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -55,7 +56,7 @@ class Column:
         if self.kind is str:
             return _text(given)
         if isinstance(given, Cell):
-            given = _number(given)
+            given = _read_cell(given)
         if isinstance(given, bool):
             if self.kind is bool:
                 return given
@@ -99,7 +100,8 @@ class Columns(Sequence[Column]):
         """Columns of these names whose types hold the values of all rows.
 
         Whole numbers and others together are numbers, anything else that is mixed is text. Cells of CSV, which have
-        no types, are numbers where all of them are written as numbers, without a zero before them.
+        no types, are numbers where all of them are written as numbers, without a zero before them, and true or false
+        where all of them are one of these words.
         """
         check_names(names)
         kinds: dict[str, type | None] = dict.fromkeys(names)
@@ -205,7 +207,7 @@ def _plain(given: Any) -> Any:
 def _kind(value: Any) -> type | None:
     """The narrowest type that holds a plain value; None if it is missing."""
     if isinstance(value, Cell):
-        value = _number(value)
+        value = _read_cell(value)
     if value is None:
         return None
     if isinstance(value, int) and not _in_range(value):
@@ -227,13 +229,13 @@ def _text(value: Any) -> str:
     return text
 
 
-def _number(cell: Cell) -> str | int | float:
-    """The number that a cell is written as; the cell itself, if it is none."""
+def _read_cell(cell: Cell) -> str | int | float | bool:
+    """The number or the truth value that a cell is written as; the cell itself, if it is neither."""
     if _WHOLE.fullmatch(cell):
         return int(cell)
     if _DECIMAL.fullmatch(cell) and not cell.lstrip("-").isdecimal() and math.isfinite(value := float(cell)):
         return value
-    return str(cell)
+    return _TRUTH.get(cell.lower(), str(cell))
 
 
 def _column_values(column: pa.ChunkedArray) -> list[Value]:

@@ -1,6 +1,6 @@
 """Groups of documents that say the same, with their links, from the neighbours of each document alone."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -15,13 +15,16 @@ from whymatch.matching.alignment import Alignment
 from whymatch.matching.significance import Scale
 from whymatch.matching.solving import Solved
 from whymatch.search.columns import Metadata
+from whymatch.search.encoding import unread_languages
 from whymatch.search.entries import Entry, from_arrow, pooled, text_digest
 from whymatch.search.index import Index
 from whymatch.show.words import groups_verdict
 from whymatch.text.document import same_text
-from whymatch.text.encoders import all_or_raise
+from whymatch.text.encoders import all_or_raise, unread_note
 
 MAX_E_VALUE = 0.01
+MIN_PROBABILITY = 0.5
+"""Asked for together with `MAX_E_VALUE`, where no limit is given."""
 NEIGHBOURS = 10
 _DOCUMENTS_PER_BATCH = 256  # whose pairs are aligned together
 
@@ -43,6 +46,13 @@ class Duplicate:
     def bits(self) -> float:
         """The evidence of all significant links."""
         return self.alignment.bits or 0.0
+
+    @property
+    def reason(self) -> tuple[str, str] | None:
+        """The two spans that say most of why, of those that differ if any do; None of equal texts without links."""
+        texts = [link.texts for link in self.alignment.links]
+        differing = (pair for pair in texts if not same_text(*pair))
+        return next(differing, texts[0]) if texts else None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -98,6 +108,8 @@ class DuplicateGroups(Sequence[DuplicateGroup]):
     """The limit that was asked for; None if there was none."""
     probability: float | None
     """The limit that was asked for; None if there was none."""
+    notes: tuple[str, ...] = ()
+    """What a reader has to know: how many documents the encoder does not read, how many pairs were left out."""
 
     @overload
     def __getitem__(self, place: int) -> DuplicateGroup: ...
@@ -118,6 +130,7 @@ class DuplicateGroups(Sequence[DuplicateGroup]):
         """Plain values, ready for JSON."""
         limits = {"e_value": self.e_value, "probability": self.probability}
         about = {"verdict": self.verdict, "documents": self.documents, "background": self.background, "limits": limits}
+        about["notes"] = [*self.notes]
         return {**about, "groups": [group.to_dict() for group in self]}
 
     def to_html(self) -> str:
@@ -139,23 +152,36 @@ def duplicates(
 
     Each document is aligned with its nearest `neighbours` by pooled vectors and as many by spans, and with one of the
     same text, so that the work grows with the number of documents and not with its square. A pair is kept whose
-    e-value is at most `e_value` (`MAX_E_VALUE` if neither is given) and whose probability is at least `probability`, or
-    whose texts are equal.
+    e-value is at most `e_value` and whose probability is at least `probability` (`MAX_E_VALUE` and `MIN_PROBABILITY` if
+    neither is given), or whose texts are equal. Texts in languages that the encoder does not read are duplicates only
+    of equal ones.
 
     Raises:
         ValueError: if a limit is out of range.
     """
     check_limits(e_value, probability, neighbours)
-    if e_value is None and probability is None:
+    by_default = e_value is None and probability is None
+    if by_default:
         e_value = MAX_E_VALUE
     index = _with_evidence(index)
     least_surprise = 0.0 if e_value is None else log2(max(1, len(index)) / e_value)
-    groups = _groups([*_pairs(index, neighbours, least_surprise, probability or 0.0, progress)])
+    unread_by_language = Counter[str]()
+    pairs = [*_pairs(index, neighbours, least_surprise, probability or 0.0, unread_by_language, progress)]
+    notes = [*filter(None, [unread_note(index.aligner.encoder, unread_by_language, len(index))])]
+    if by_default:
+        probability = MIN_PROBABILITY
+        likely = [pair for pair in pairs if _likely(pair) >= probability]
+        if unlikely := len(pairs) - len(likely):
+            are = "pair is" if unlikely == 1 else "pairs are"
+            shown = f"--e-value {e_value}, or e_value={e_value}, lists them"
+            notes.append(f"{unlikely:,} {are} left out whose probability is below one half: {shown}.")
+        pairs = likely
+    groups = _groups(pairs)
     if index.columns:
         kept = {entry.id: entry.metadata for entry in index.entries(id_ for group in groups for id_ in group.texts)}
         groups = [replace(group, metadata={id_: kept[id_] for id_ in group.texts}) for group in groups]
     assert index.scale is not None
-    return DuplicateGroups(tuple(groups), len(index), index.scale.background.name, e_value, probability)
+    return DuplicateGroups(tuple(groups), len(index), index.scale.background.name, e_value, probability, tuple(notes))
 
 
 def check_limits(e_value: float | None, probability: float | None, neighbours: int) -> None:
@@ -168,22 +194,36 @@ def check_limits(e_value: float | None, probability: float | None, neighbours: i
 
 
 def _pairs(
-    index: Index, neighbours: int, least_surprise: float, probability: float, progress: Callable[[int], None]
+    index: Index,
+    neighbours: int,
+    least_surprise: float,
+    probability: float,
+    unread_by_language: Counter[str],
+    progress: Callable[[int], None],
 ) -> Iterator[Duplicate]:
-    """The pairs of documents near each other, each once, with so much surprise (−log2 p) and so high a probability."""
-    scale, documents = index.scale, len(index)
+    """The pairs of documents near each other, each once, with so much surprise (−log2 p) and so high a probability.
+
+    Documents that the encoder does not read are counted by their language.
+    """
+    scale, documents, encoder = index.scale, len(index), index.aligner.encoder
     assert scale is not None
     seen: set[tuple[str, str]] = set()
     first_with: dict[bytes, str] = {}
     done = 0
     for batch in index.store.batches(index.store.entry_columns, _DOCUMENTS_PER_BATCH):
         entries = from_arrow(pa.Table.from_batches([batch]), index.store.folder, index.columns)
+        unread_by_language.update(unread_languages(encoder, entries))
         pairs = dict.fromkeys(chain(_equal_pairs(entries, first_with), _near_pairs(index, entries, neighbours)))
         near = [pair for pair in pairs if pair not in seen]
         seen.update(near)
         by_id = {entry.id: entry for entry in index.entries(dict.fromkeys(id_ for pair in near for id_ in pair))}
         solved = all_or_raise(index.solve([(by_id[left], by_id[right]) for left, right in near]))
-        kept = _kept(solved, scale, least_surprise, probability)
+        kept = [
+            number
+            for number in _kept(solved, scale, least_surprise, probability)
+            if same_text(*(by_id[id_].text for id_ in near[number]))
+            or not any(unread_languages(encoder, (by_id[id_] for id_ in near[number])))
+        ]
         alignments = index.aligner.explain([solved[number] for number in kept], links_only=True, scale=scale)
         for number, why in zip(kept, alignments, strict=True):
             if why.probability is not None or probability == 0:
@@ -225,13 +265,13 @@ def _near_pairs(index: Index, entries: Sequence[Entry], neighbours: int) -> Iter
 
 
 def _groups(pairs: Sequence[Duplicate]) -> list[DuplicateGroup]:
-    """The connected documents of pairs, groups with the surest pair first: Kruskal's algorithm, by p-value.
+    """The connected documents of pairs by Kruskal's algorithm, the surest pairs first.
 
-    Equal texts come before all others.
+    A group is as sure as the least sure pair that it needs, and the surest group comes first.
     """
     group_of: dict[str, set[str]] = {}
     reasons: dict[int, list[Duplicate]] = defaultdict(list)
-    ordered = sorted(pairs, key=lambda pair: (pair.probability != 1, pair.p_value, -pair.bits, pair.left, pair.right))
+    ordered = sorted(pairs, key=_surest_first)
     for pair in ordered:
         left, right = (group_of.setdefault(id_, {id_}) for id_ in (pair.left, pair.right))
         if left is not right:
@@ -241,7 +281,17 @@ def _groups(pairs: Sequence[Duplicate]) -> list[DuplicateGroup]:
     members: dict[int, list[Duplicate]] = defaultdict(list)
     for pair in ordered:
         members[id(group_of[pair.left])].append(pair)
-    return [_group(own, reasons[group]) for group, own in members.items()]
+    groups = [_group(own, reasons[group]) for group, own in members.items()]
+    return sorted(groups, key=lambda group: _surest_first(group.weakest))
+
+
+def _likely(pair: Duplicate) -> float:
+    return 0.0 if pair.probability is None else pair.probability
+
+
+def _surest_first(pair: Duplicate) -> tuple[float, float, float, str, str]:
+    """What pairs are sorted by: the probability, then what chance gives."""
+    return -_likely(pair), pair.p_value, -pair.bits, pair.left, pair.right
 
 
 def _group(pairs: Sequence[Duplicate], reasons: Sequence[Duplicate]) -> DuplicateGroup:

@@ -1,7 +1,8 @@
 """From texts to the entries of an index, and the identity of the encoder that made their vectors."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,7 +14,8 @@ from whymatch.progress import call_progress
 from whymatch.search.columns import Columns
 from whymatch.search.entries import Entry, make_entry, pooled
 from whymatch.text.document import Document, document
-from whymatch.text.encoders import encode_texts, reads_pairs
+from whymatch.text.encoders import encode_texts, reads_pairs, unread
+from whymatch.text.encoders.models import MULTILINGUAL, name_on_hub
 from whymatch.text.spans import SPLITTERS, is_blank
 from whymatch.transport.constraints import Constraint
 
@@ -102,6 +104,11 @@ def given_entries(
     return entries
 
 
+def unread_languages(encoder: object, entries: Iterable[Entry]) -> Iterator[str]:
+    """The language, by its name, of each document that an encoder does not read."""
+    return (name for entry in entries if (name := unread(encoder, entry.document)) is not None)
+
+
 def split_text(aligner: Aligner, text: Text) -> Document:
     """A text with its spans; raises ValueError if there are none."""
     split = aligner.split(text)
@@ -182,12 +189,29 @@ class Identity:
         """The name by which `Aligner` knows how texts are cut; None for a function of the user's own."""
         return self.spans if self.spans in SPLITTERS else None
 
+    def aligner(self) -> Aligner:
+        """An aligner that cuts texts likewise, with the encoder of this name: one that ships or is on this machine.
+
+        Where the name is that of none, such as that of a function, it has the default one, which `check` refuses.
+
+        Raises:
+            ModuleNotFoundError: if the extra of the encoder is not installed.
+        """
+        spans = self.known_spans or "sentence"
+        with suppress(ValueError):
+            if self.encoder == MULTILINGUAL:
+                return Aligner(spans, "multilingual")
+            if spans != "word" and "/" in self.encoder:
+                return Aligner(spans, name_on_hub(self.encoder))
+        return Aligner(spans)
+
     def __str__(self) -> str:
         return f"{self.encoder} over spans of the kind {self.spans!r}"
 
     def check(self, other: "Identity", folder: object) -> None:
         """Raises ValueError if vectors of `other` cannot be compared with those of the index in `folder`."""
-        advice = "Give the model it was written with, or index the corpus again."
+        given = "--encoder MODEL or --model RUN, in Python the aligner or ranker"
+        advice = f"Give what it was written with ({given}), or index the corpus again."
         same = (self.spans, self.encoder, self.dimensions) == (other.spans, other.encoder, other.dimensions)
         if same and self.probe is not None and other.probe is not None:
             cosine = float(np.dot(self.probe, other.probe))

@@ -22,7 +22,7 @@ from whymatch.search.entries import TAIL_COLUMNS, Entry, metadata_digest, table_
 from whymatch.search.results import Hit, SearchResults
 from whymatch.search.store import Candidate, Selected, Store
 from whymatch.text.document import Document, same_text
-from whymatch.text.encoders import Vectors
+from whymatch.text.encoders import Vectors, check_readable
 from whymatch.transport.constraints import Constraint
 
 CANDIDATES = 75
@@ -55,7 +55,8 @@ class Index:
     def open(cls, folder: str | Path, matcher: "AlignerOrRanker | None" = None) -> "Index":
         """The index in a folder; raises ValueError if there is none, or one written with another encoder.
 
-        Without a matcher, texts are split as the documents of the index were, and encoded by default.
+        Without a matcher, texts are split as the documents of the index were, and encoded by the encoder of that name
+        if it ships or is on this machine.
         """
         return cls(Store.open(Path(folder)), matcher)
 
@@ -98,7 +99,7 @@ class Index:
     @cached_property
     def matcher(self) -> AlignerOrRanker:
         """The aligner or ranker, once its encoder is known to be that of the index."""
-        matcher = self._given_matcher or Aligner(self.identity.known_spans or "sentence")
+        matcher = self._given_matcher or self.identity.aligner()
         self.identity.check(Identity.of(aligner_and_constraint(matcher)[0]), self.store.folder)
         return matcher
 
@@ -311,7 +312,7 @@ class Index:
         does not hold are not looked at, and e-values count the others alone.
 
         Raises:
-            ValueError: if the text or the filter cannot be read.
+            ValueError: if the filter cannot be read, or the encoder reads nothing of the text.
         """
         if top_k < 1 or candidates < 1:
             raise ValueError(
@@ -319,6 +320,7 @@ class Index:
             )
         among = None if where is None else self.store.selected(where)
         text = self.split(query)
+        check_readable(self.aligner.encoder, "query", text)
         (vectors,) = self.aligner.encoder.encode([text.text], [text.spans])
         nearest = self.store.candidates(text.text, vectors, max(top_k, candidates), among)
         return self.rank(text, vectors, nearest, top_k, constraint, among)

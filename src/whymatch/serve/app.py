@@ -46,8 +46,8 @@ class _StoppedError(Exception):
 class Service:
     """What the routes share: models once they are loaded, the thread that answers, and the metrics."""
 
-    def __init__(self, run: Path | None, index: Path | None, limits: Limits) -> None:
-        self.run, self.index, self.limits = run, index, limits
+    def __init__(self, run: Path | None, index: Path | None, limits: Limits, encoder: str | None = None) -> None:
+        self.run, self.index, self.limits, self.encoder = run, index, limits, encoder
         self.models: Models | None = None
         self.error: Exception | None = None
         self.stopping = Event()
@@ -63,7 +63,7 @@ class Service:
     def load(self) -> None:
         """Loads the models and begins to answer; if that fails, stops the server and keeps the error."""
         try:
-            self.models = load(self.run, self.index, self.limits)
+            self.models = load(self.run, self.index, self.limits, self.encoder)
         except Exception as error:
             self.error = error
             log("cannot load", level=logging.ERROR, error=error)
@@ -111,13 +111,14 @@ def create(
     run: Path | None = None,
     index: Path | None = None,
     *,
+    encoder: str | None = None,
     limits: Limits | None = None,
     token: str | None = None,
     hosts: frozenset[str] | None = LOOPBACK,
 ) -> FastAPI:
     """The app behind its rules; it loads the models when it starts."""
     limits = limits or Limits()
-    service = Service(run, index, limits)
+    service = Service(run, index, limits, encoder)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -147,14 +147,18 @@ class Models:
             self.ranker.forget()
 
 
-def load(run: Path | None, index: Path | None, limits: Limits) -> Models:
-    """Reads the models, and aligns once, so that everything is compiled before the first request."""
+def load(run: Path | None, index: Path | None, limits: Limits, encoder_name: str | None = None) -> Models:
+    """Reads the models, and aligns once, so that everything is compiled before the first request.
+
+    Another encoder than MiniLM, which `encoder_name` stands for, aligns no words.
+    """
     expect_work()
     ranker = None
     if run is None:
-        encoder = encoder_for("sentence")
+        encoder = encoder_for("sentence", encoder_name)
         aligners = {spans: Aligner(spans, encoder, limit=limits.spans) for spans in _SENTENCE_SPANS}
-        aligners["word"] = Aligner("word", limit=limits.spans)
+        if encoder_name is None:
+            aligners["word"] = Aligner("word", limit=limits.spans)
         of_sentences: Aligner | None = aligners["sentence"]
     else:
         from whymatch.matching.ranker import Ranker

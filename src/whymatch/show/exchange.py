@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
+from whymatch.show.words import no_formula
+
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CODE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
@@ -44,11 +46,12 @@ def _sentence(bitext: Mapping[str, Any], side: str, number: int) -> str:
 
 
 def as_tsv(bitext: Mapping[str, Any]) -> str:
-    """A line for each row, under a header."""
+    """A line for each row, under a header; no spreadsheet takes a cell for a formula."""
     lines = ["source\ttranslation\tlikeness\tmoved"]
     for row in rows(bitext):
         likeness = "" if row.likeness is None else f"{row.likeness:.3f}"
-        lines.append("\t".join([_one_line(row.left), _one_line(row.right), likeness, "moved" if row.moved else ""]))
+        cells = [no_formula(_one_line(text)) for text in (row.left, row.right)]
+        lines.append("\t".join([*cells, likeness, "moved" if row.moved else ""]))
     return "\n".join(lines) + "\n"
 
 

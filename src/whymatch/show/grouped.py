@@ -22,6 +22,7 @@ def page(duplicates: Mapping[str, Any]) -> str:
         style=style,
         limits=_limits(duplicates["limits"]),
         background=duplicates["background"],
+        notes=duplicates["notes"],
         groups=[_shown(number, group) for number, group in enumerate(duplicates["groups"], start=1)],
     )
 

@@ -1,5 +1,6 @@
 """What an alignment's dictionary says, in words."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ SHIPPED_BACKGROUND = "texts of many kinds"
 """The name of the background that ships with whymatch."""
 OWN_BACKGROUND = "To judge against texts like yours, give them: --background FOLDER, or Aligner(background=…)."
 UNREAD = "Not judged: the encoder does not read the language of these texts."
+_FORMULA = re.compile(r"\s*[=+\-@\t\r]")  # with which spreadsheets take a cell for a formula
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _LIKELY = 0.9  # the probability from which on the verdict has no "probably"
 SIGNS = {"same": "=", "implies": "→", "implied": "←", "contradicts": "≠", "related": "~"}
 """The relations of a link, and the sign of each; `implies` is the left span's doing."""
@@ -79,6 +82,15 @@ def value_text(value: str | float | None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def no_formula(text: str) -> str:
+    """A text as a cell; one that a spreadsheet would take for a formula gets an apostrophe before it.
+
+    >>> [no_formula(text) for text in ("=1+1", "-5", "- one\\n- two", "a = b")]
+    ["'=1+1", '-5', "'- one\\n- two", 'a = b']
+    """
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def kept_text(metadata: Mapping[str, Any]) -> str:

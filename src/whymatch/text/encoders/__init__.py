@@ -1,6 +1,6 @@
 """Encoders: one vector for each span of a text."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
@@ -78,27 +78,61 @@ def unread_language(encoder: object, text: str) -> str | None:
     return None if read is None or code is None or code in read else language_name(code)
 
 
+def unread(encoder: object, text: Document) -> str | None:
+    """In words what an encoder does not read of a text: its language, or all of it; None if it reads the text."""
+    name = unread_language(encoder, text.text)
+    if name is None and _reads_nothing_of(encoder, text):
+        code = language(text.text)
+        return "an unknown language" if code is None else language_name(code)
+    return name
+
+
 def check_readable(encoder: object, side: str, text: Document) -> None:
-    """Checks that an encoder can read something of a text.
+    """Checks that an encoder can read something of a text; `side` says which text it is, such as "left" or "query".
 
     Raises:
         ValueError: if there are letters in it, and the encoder reads none of its spans.
     """
-    if text.text.isascii() or not hasattr(encoder, "reads"):
-        return
-    spoken = [piece for piece in text.pieces if any(map(str.isalnum, piece))]
-    if spoken and not any(encoder.reads(spoken)):
+    if _reads_nothing_of(encoder, text):
         code = language(text.text)
         looks = f", which looks {language_name(code)}" if code else ""
         raise ValueError(
-            f"{getattr(encoder, 'name', encoder)} cannot read the {side} text{looks}. {other_languages(encoder)}"
+            f"{getattr(encoder, 'name', encoder)} cannot read the {side} text{looks}. "
+            f"{other_languages(encoder, *(() if code is None else (language_name(code),)))}"
         )
 
 
-def other_languages(encoder: object) -> str:
-    """What to do where an encoder does not read a language."""
+def _reads_nothing_of(encoder: object, text: Document) -> bool:
+    """Whether there are letters in a text, and the encoder reads none of its spans, by its own `reads`."""
+    if text.text.isascii() or not hasattr(encoder, "reads"):
+        return False
+    spoken = [piece for piece in text.pieces if any(map(str.isalnum, piece))]
+    return bool(spoken) and not any(encoder.reads(spoken))
+
+
+def unread_note(encoder: object, documents: Mapping[str, int], count: int) -> str | None:
+    """What to know of `count` documents, of which so many are in languages, by name, that an encoder does not read."""
+    if not (total := sum(documents.values())):
+        return None
+    ordered = sorted(documents, key=lambda name: (-documents[name], name))
+    names = ", ".join(f"{name} ({documents[name]:,})" for name in ordered)
+    are = "document is in a language" if count == 1 else "documents are in languages"
+    return (
+        f"{total:,} of {count:,} {are} that {getattr(encoder, 'name', encoder)} does not read: {names}; they cannot be "
+        f"found by meaning. {other_languages(encoder, *ordered)}"
+    )
+
+
+def other_languages(encoder: object, *names: str) -> str:
+    """What to do where an encoder does not read languages, of these names where they are known."""
+    from whymatch.text.encoders.multilingual import LANGUAGES
+
     if languages_read(encoder) is not None and len(languages_read(encoder) or ()) > 1:
         return "Give an encoder that reads it: Aligner(encode=…), --encoder FOLDER."
+    if names and not {*map(language_name, LANGUAGES)} & {*names}:
+        listed = ", ".join(names)
+        advice = "Give one that does: Aligner(encode=…), --encoder FOLDER."
+        return f"The multilingual encoder does not read {listed} either. {advice}"
     extra = "pip install 'whymatch[multilingual]'"
     return f'For sixteen languages: {extra}, then --encoder multilingual or Aligner(encode="multilingual").'
 
