@@ -116,7 +116,7 @@ FRAME = {"left": LEFT, "right": RIGHT}
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: as_pandas(FRAME).rename(columns={"left": "body"}), ValueError, "0 columns 'left'.*: 'body', 'right'."),
+        (lambda: as_pandas(FRAME).rename(columns={"left": "body"}), ValueError, "no column 'left'.*: 'body', 'right'."),
         (lambda: pa.table({f"column {n}": [1] for n in range(10_000)}), ValueError, "'column 9' and 9,990 more.$"),
         (
             lambda: pd.DataFrame([["a", "b"]], columns=pd.MultiIndex.from_product([["x"], ["left", "right"]])),
