@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from whymatch.checking.evidence import Linked, Source, coverage, linked_spans, m
 from whymatch.checking.findings import Finding, read_findings
 from whymatch.checking.result import Check, Citation, Claim, SourceText
 from whymatch.checking.sources import NamedTexts
+from whymatch.checking.units import Unit, units
 from whymatch.cost import Background
 from whymatch.interruption import interruption_point
 from whymatch.matching.aligner import Aligner
@@ -87,15 +88,6 @@ def _is_index(sources: Any) -> bool:
     return module is not None and isinstance(sources, module.Index)
 
 
-@dataclass(frozen=True)
-class Unit:
-    """A sentence or a clause of an answer."""
-
-    sentence: int
-    span: Span
-    text: str
-
-
 class Checker:
     """An aligner with the background that evidence is measured against, and what reads relations."""
 
@@ -138,7 +130,7 @@ class Checker:
 
     def found(self, answer: str, index: "Index") -> list[Source]:
         """The documents of an index that are searched for each sentence of an answer and each of its clauses."""
-        asked = [unit.text for unit in self._sentences(answer)]
+        asked = [unit.text for unit in units(answer, self.aligner.split)[0]]
         asked += [text[a:b] for text in asked for a, b in clauses(text)]
         hits = (hit.id for text in dict.fromkeys(asked) for hit in index.search(text, MOST_SOURCES).hits)
         entries = index.entries([*dict.fromkeys(hits)])
@@ -154,7 +146,7 @@ class Checker:
 
     def check(self, answer: str, sources: Sequence[Source], problems: Sequence[str]) -> Check:
         """The check of an answer against sources that are read."""
-        sentences = self._sentences(answer)
+        sentences, no_claims = units(answer, self.aligner.split)
         whole, all_read = self.findings(sentences, sources)
         doubtful = [unit for unit, best in zip(sentences, whole, strict=True) if _verdict(best) != "supported"]
         parts = [clause for unit in doubtful for clause in _clauses(unit)]
@@ -166,18 +158,14 @@ class Checker:
         for unit, best in zip(sentences, whole, strict=True):
             own = by_sentence.get(unit.sentence, [])
             apart = any(_verdict(part) == "supported" for _, part in own)
-            claims += [_claim(*each, bool(sources)) for each in (own if apart else [(unit, best)])]
+            claims += [_claim(answer, *each, bool(sources)) for each in (own if apart else [(unit, best)])]
         notes = [plain(problem) for problem in problems]
         if self.unread is not None:
             notes.append(f"Relations were not read: {self.unread}")
         elif not (all_read and parts_read):
             notes.append(NOT_ENGLISH)
         texts = tuple(SourceText(source.name, source.document.text, source.document.spans) for source in sources)
-        return Check(answer, tuple(claims), texts, self.background.name, tuple(notes))
-
-    def _sentences(self, answer: str) -> list[Unit]:
-        document = self.aligner.split(answer)
-        return [Unit(number, span, document[span]) for number, span in enumerate(document.spans)]
+        return Check(answer, tuple(claims), texts, self.background.name, tuple(notes), tuple(no_claims))
 
     def findings(self, units: Sequence[Unit], sources: Sequence[Source]) -> tuple[list[list[Finding]], bool]:
         """What the sources say of each unit, the best first; and whether all was in a language that is read."""
@@ -238,12 +226,12 @@ def _verdict(findings: Sequence[Finding]) -> str:
     return findings[0].verdict if findings else "unsupported"
 
 
-def _claim(unit: Unit, findings: Sequence[Finding], any_source: bool) -> Claim:
+def _claim(answer: str, unit: Unit, findings: Sequence[Finding], any_source: bool) -> Claim:
     """A claim with the citations of the source that says most of it, and of one that contradicts it beside that."""
-    findings = [one for one in findings if one.speaks]
+    findings, text = [one for one in findings if one.speaks], answer[unit.span.start : unit.span.end]
     if not findings:
         reason = "No source speaks of this." if any_source else "There is no source that could be read."
-        return Claim(unit.span, unit.text, unit.sentence, "unsupported", reason, 0.0, (), (unit.span,))
+        return Claim(unit.span, text, unit.sentence, "unsupported", reason, 0.0, (), (unit.span,))
     best = findings[0]
     disputes = [one for one in findings[1:] if one.verdict == "contradicted"] if best.verdict == "supported" else []
     citations = [
@@ -252,7 +240,8 @@ def _claim(unit: Unit, findings: Sequence[Finding], any_source: bool) -> Claim:
     ]
     missing = tuple(Span(unit.span.start + a, unit.span.start + b) for a, b in missing_words(unit.text, best.said))
     reason = _reason(best, disputes)
-    return Claim(unit.span, unit.text, unit.sentence, best.verdict, reason, best.support, tuple(citations), missing)
+    read = best.follows is not None
+    return Claim(unit.span, text, unit.sentence, best.verdict, reason, best.support, tuple(citations), missing, read)
 
 
 def _citations(finding: Finding, start: int) -> list[Citation]:
