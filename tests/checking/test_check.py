@@ -113,6 +113,37 @@ def test_an_answer_without_claims_is_faithful_and_says_so() -> None:
     assert (found.claims, found.faithfulness, found.verdict) == ((), 1.0, "There is no claim to check.")
 
 
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("The tenant is responsible for repairs to the roof.", "The landlord is responsible for repairs to the roof."),
+        ("Anna Keller studied medicine.", "Anna Keller was born in Bern. She studied law in Zurich."),
+        ("Maria studied physics.", "Maria was born in Rome. She studied chemistry in Paris."),
+        ("The seller pays the tax.", "The buyer pays the tax, and the bank pays the interest."),
+        ("The deposit is refunded.", "The deposit is refunded unless the room is damaged."),
+    ],
+)
+def test_a_word_that_no_source_says_or_a_condition_left_out_is_not_supported(claim: str, source: str) -> None:
+    [found] = wm.check(claim, source).claims
+    assert found.verdict != "supported"
+    assert found.citations
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        (
+            "Chill the dough for 30 minutes.",
+            "Let the dough rest for half an hour in the fridge. Bake it for 25 minutes.",
+        ),
+        ("Anna Keller studied law.", "Anna Keller was born in Bern. She studied law in Zurich."),
+    ],
+)
+def test_what_one_span_says_is_not_contradicted_by_another_span_of_the_source(claim: str, source: str) -> None:
+    [found] = wm.check(claim, source).claims
+    assert found.verdict != "contradicted"
+
+
 def test_counts_agree_with_the_claims_and_everything_is_plain_data(checked: Check) -> None:
     values = json.loads(json.dumps(checked.to_dict(), allow_nan=False))
     assert values["counts"] == {

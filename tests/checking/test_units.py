@@ -1,5 +1,7 @@
 """Markup of an answer changes no claim, and what claims nothing is no claim."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,7 +44,7 @@ def test_every_piece_lies_in_the_answer_and_no_letter_is_in_two_of_them(text: st
     claims, others = units(text, split)
     spans = sorted([unit.span for unit in claims] + [piece.span for piece in others])
     assert all(0 <= start < end <= len(text) for start, end in spans)
-    assert all(a.end <= b.start for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a.end <= b.start for a, b in pairwise(spans))
     for unit in claims:
         assert len(unit.text) == unit.span.end - unit.span.start
         assert unit.text == unit.text.strip() != ""

@@ -9,7 +9,7 @@ import numpy as np
 
 from whymatch.checking.clauses import clauses
 from whymatch.checking.evidence import Linked, Source, coverage, linked_spans, missing_words, stems
-from whymatch.checking.findings import Finding, read_findings
+from whymatch.checking.findings import SUPPORTED_FROM, Finding, read_findings
 from whymatch.checking.result import Check, Citation, Claim, SourceText
 from whymatch.checking.sources import NamedTexts
 from whymatch.checking.units import Unit, units
@@ -270,4 +270,7 @@ def _reason(best: Finding, disputes: Sequence[Finding]) -> str:
     if best.verdict == "contradicted":
         kinds = dict.fromkeys(_OTHERWISE[one.kind] for against in best.conflicts for one in against)
         return f"{name} says otherwise: {', '.join(kinds)}." if kinds else f"{name} says otherwise."
+    if best.limits and best.support >= SUPPORTED_FROM:
+        words = " and ".join(f"“{plain(word)}”" for word in best.limits)
+        return f"No source says this plainly: compare {words} in the claim and in {name}."
     return f"No source says this; {name} comes closest, with {share} of it."

@@ -12,6 +12,7 @@ from whymatch.cost import Background
 from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
 from whymatch.text.antonyms import lemmas
 from whymatch.text.document import Document
+from whymatch.text.languages import language
 from whymatch.text.spans import Span, words
 from whymatch.transport.constraints import Each
 from whymatch.transport.exact import solve
@@ -69,6 +70,11 @@ class Source:
     def stems(self) -> list[frozenset[str]]:
         """The stems of the words of each span."""
         return [stems(piece) for piece in self.document.pieces]
+
+    @cached_property
+    def language(self) -> str | None:
+        """The language of the whole text, if that is known."""
+        return language(self.document.text)
 
     @cached_property
     def counts(self) -> Counter[str]:
