@@ -10,27 +10,8 @@ from whymatch.checking.units import units, without_markup
 from whymatch.text.document import Document, document
 from whymatch.text.spans import sentences
 
-_PIECES = st.sampled_from(
-    [
-        "1. ",
-        "- ",
-        "* ",
-        "## ",
-        "**",
-        "_",
-        " [1]",
-        "【2†s】",
-        "\n",
-        "| a | b |\n",
-        "|---|---|\n",
-        "[x](y)",
-        "`",
-        " ",
-        "?",
-        ":",
-    ]
-    + ["Refunds take 5 days", "snake_case", ". ", "Here is a summary"]
-)
+_MARKUP = ["1. ", "- ", "* ", "## ", "**", "_", " [1]", "【2†s】", "\n", "| a | b |\n", "|---|---|\n", "[x](y)", "`"]
+_PIECES = st.sampled_from([*_MARKUP, " ", "?", ":", ". ", "Refunds take 5 days", "snake_case", "Here is a summary"])
 FACTS = ["Refunds are issued within 5 days.", "Items must be unused."]
 
 

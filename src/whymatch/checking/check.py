@@ -1,14 +1,14 @@
 """`whymatch.check`: what the sources of an answer say of each of its claims."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whymatch.checking.clauses import clauses
-from whymatch.checking.evidence import Linked, Source, coverage, linked_spans, missing_words, stems
+from whymatch.checking.evidence import Linked, Source, coverage, linked_spans, missing_words, nearest_span
 from whymatch.checking.findings import SUPPORTED_FROM, Finding, read_findings
 from whymatch.checking.result import Check, Citation, Claim, SourceText
 from whymatch.checking.sources import NamedTexts
@@ -24,7 +24,7 @@ from whymatch.matching.shipped import shipped_background
 from whymatch.matching.significance import tails_against
 from whymatch.show.words import plain
 from whymatch.text.document import Document, joined
-from whymatch.text.encoders import Vectors, encode_texts
+from whymatch.text.encoders import Vectors, check_readable, encode_texts, languages_read, unread_notes
 from whymatch.text.spans import Span
 
 if TYPE_CHECKING:
@@ -59,13 +59,14 @@ def check(answer: str, sources: Any, *, aligner: Aligner | None = None) -> Check
 
     Args:
         answer: a text.
-        sources: a text; a mapping of texts by name; a list of texts, paths of files or folders (text, JSON lines, CSV,
-            Parquet), documents of LangChain or nodes of LlamaIndex; or an `Index`, which is searched for each claim.
+        sources: a text; a mapping of texts by name; a list of texts, paths of files or folders (text, HTML, DOCX, JSON
+            lines, CSV, Parquet), documents of LangChain or nodes of LlamaIndex; or an `Index`, which is searched for
+            each claim.
         aligner: what cuts texts into spans and encodes them, its cost being evidence; `Aligner()` by default.
 
     Raises:
         TypeError: if sources are none of these.
-        ValueError: if the answer cannot be split, or costs are no evidence.
+        ValueError: if the answer cannot be split or read, or costs are no evidence.
     """
     if not isinstance(answer, str):
         raise TypeError(f"An answer is a text, got {type(answer).__name__}.")
@@ -78,6 +79,7 @@ def check(answer: str, sources: Any, *, aligner: Aligner | None = None) -> Check
 def check_texts(answer: str, sources: NamedTexts, aligner: Aligner) -> Check:
     """As `check`, for sources that were read."""
     checker = Checker(aligner, None)
+    check_readable(aligner.encoder, "answer", aligner.split(answer))
     read, problems = checker.read(sources.texts)
     return checker.check(answer, read, [*sources.problems, *problems])
 
@@ -105,7 +107,9 @@ class Checker:
         documents, problems = dict[str, Document](), list[str]()
         for name, text in texts.items():
             try:
-                documents[name] = self.aligner.split(text)
+                document = self.aligner.split(text)
+                check_readable(self.aligner.encoder, "source", document)
+                documents[name] = document
             except ValueError as error:
                 problems.append(f"{name}: {error}")
         sources = list[Source]()
@@ -164,6 +168,7 @@ class Checker:
             notes.append(f"Relations were not read: {self.unread}")
         elif not (all_read and parts_read):
             notes.append(NOT_ENGLISH)
+        notes += unread_notes(self.aligner.encoder, _by_language(answer, sources))
         texts = tuple(SourceText(source.name, source.document.text, source.document.spans) for source in sources)
         return Check(answer, tuple(claims), texts, self.background.name, tuple(notes), tuple(no_claims))
 
@@ -199,17 +204,38 @@ class Checker:
             [(encoded[0], source.vectors) for source in sources],
             tails=[(encoded[1], source.tails) for source in sources],
         )
-        words = stems(claim.text)
+        own = Source("claim", claim, *encoded)
         linked = [
-            (source, linked_spans(words, source, -cost[0], self.background))
+            (
+                source,
+                nearest_span(own, source, -cost[0])
+                if self._translates(own, source)
+                else linked_spans(own.stems[0], source, -cost[0], self.background),
+            )
             for source, cost in zip(sources, costs, strict=True)
         ]
         linked = [(source, one) for source, one in linked if one.spans]
         linked.sort(key=lambda each: (-_said_share(*each), -sum(each[1].bits), each[0].name))
         return linked[:MOST_SOURCES]
 
+    def _translates(self, claim: Source, source: Source) -> bool:
+        """Whether a claim and a source are in two languages, both of which the encoder reads."""
+        known = languages_read(self.aligner.encoder) or frozenset()
+        return claim.language != source.language and {claim.language, source.language} <= known
+
+
+def _by_language(answer: str, sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
+    """The answer, and of the sources in each language the first: what a note calls it, and its text."""
+    yield "The answer", answer
+    first = {source.language: source for source in reversed(sources)}
+    for language, source in first.items():
+        others = sum(one.language == language for one in sources) - 1
+        yield f"{plain(source.name)} (and {others} more)" if others else plain(source.name), source.document.text
+
 
 def _said_share(source: Source, linked: Linked) -> float:
+    if linked.likeness is not None:
+        return linked.likeness
     return coverage(linked.worth, frozenset[str]().union(*(source.stems[j] for j in linked.spans)))
 
 
@@ -263,10 +289,14 @@ def _citations(finding: Finding, start: int) -> list[Citation]:
 
 def _reason(best: Finding, disputes: Sequence[Finding]) -> str:
     """Why a claim has its verdict, in one sentence."""
+    words = "it" if best.follows is not None else "its words; contradictions were not read"
     name, share = plain(best.source.name), "all" if best.coverage > 0.995 else f"{best.coverage:.0%}"
+    if best.linked.likeness is not None:
+        says = "says the same" if best.verdict == "supported" else "comes closest"
+        return f"{name} {says} in another language, by its meaning alone: the cosine is {best.linked.likeness:.2f}."
     if best.verdict == "supported":
         but = f", but {plain(disputes[0].source.name)} contradicts it" if disputes else ""
-        return f"{name} says {share} of it{but}."
+        return f"{name} says {share} of {words}{but}."
     if best.verdict == "contradicted":
         kinds = dict.fromkeys(_OTHERWISE[one.kind] for against in best.conflicts for one in against)
         return f"{name} says otherwise: {', '.join(kinds)}." if kinds else f"{name} says otherwise."

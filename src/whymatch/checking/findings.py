@@ -20,8 +20,10 @@ SUPPORTED_FROM = 0.5
 """The support from which on a claim is supported: the mean of its coverage and of the probability that it follows."""
 _BY_WORDS_FROM = 0.9
 """The coverage from which on a claim is supported by its words alone, where relations were not read."""
-_NEARLY_ALL, _NOT_RULED_OUT = 0.85, 0.2
-"""The coverage and the probability from which on a claim is supported of which a word stands nowhere as it is."""
+SAME_MEANING, _CLOSE_MEANING = 0.8, 0.6
+"""The cosine from which on a span in another language supports a claim, and from which on it speaks of it."""
+_NOT_RULED_OUT = 0.2
+"""The probability from which on a claim can be supported of which a word stands in no linked span as it is."""
 _SAME_MATTER = 0.5  # of the bits of a claim's other words, from which on a source can contradict it
 
 
@@ -53,6 +55,8 @@ class Finding:
     @property
     def support(self) -> float:
         """From 0 to 1."""
+        if self.linked.likeness is not None:
+            return min(max(self.linked.likeness, 0.0), 1.0)
         return self.coverage if self.follows is None else (self.coverage + self.follows) / 2
 
     @property
@@ -62,17 +66,22 @@ class Finding:
         contradicts = any(self.conflicts) or (denied and (self.follows or 0.0) < SUPPORTED_FROM)
         if contradicts and self.speaks and self.matter >= _SAME_MATTER:
             return "contradicted"
-        if self.follows is None:
+        if self.linked.likeness is not None:
+            plainly = self.linked.likeness >= SAME_MEANING
+        elif self.follows is None:
             plainly = self.coverage >= _BY_WORDS_FROM
         else:
-            nearly = self.coverage >= _NEARLY_ALL and self.follows >= _NOT_RULED_OUT
-            plainly = (self.has_words or self.follows >= SUPPORTED_FROM or nearly) and not self.limits
+            against = max((one.probabilities["contradicts"] for one in self.relations if one), default=0.0)
+            possible = self.follows >= _NOT_RULED_OUT and against < SUPPORTED_FROM
+            plainly = (self.has_words or self.follows >= SUPPORTED_FROM or possible) and not self.limits
         supported = self.support >= SUPPORTED_FROM and self.speaks and self.has_amounts and plainly
         return "supported" if supported else "unsupported"
 
     @property
     def speaks(self) -> bool:
         """Whether the source speaks of the claim at all: in its words, or in others from which it follows."""
+        if self.linked.likeness is not None:
+            return self.linked.likeness >= _CLOSE_MEANING
         return self.linked.adds or (self.follows or 0.0) >= SUPPORTED_FROM
 
     @property

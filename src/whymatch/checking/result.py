@@ -61,7 +61,7 @@ class Claim:
     missing: tuple[Span, ...] = ()
     """Words of the claim that no cited span says, by their characters in the answer."""
     read: bool = True
-    """Whether relations and conflicts were read; a claim that is supported without is so by its words alone."""
+    """Whether relations and conflicts were read; without, it is supported by its words or meaning alone."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

@@ -36,7 +36,8 @@ _OFFER = re.compile(
     r"""\W*(?:
     (?:please\ )?(?:let\ me\ know|feel\ free\ to\ (?:ask|reach|contact|let))\b
     |(?:i\ )?hope\ (?:this|that|it)\ helps\b|(?:i'?m|i\ am|i'd\ be|i\ would\ be)?\s*(?:happy|glad)\ to\ help\b
-    |if\ (?:you|there)\ (?:have|are|need|want|would\ like)\b[^.]*\b(?:questions?|help|assist\w*|clarif\w*|details?|information)
+    |if\ (?:you|there)\ (?:have|are|need|want|would\ like)\b[^.]*\b
+        (?:questions?|help|assist\w*|clarif\w*|details?|information)
         \b[^.]*\b(?:ask|let\ me\ know|reach\ out|feel\ free|happy\ to|i\ can)\b
     |(?:sure|certainly|of\ course|absolutely|great\ question|good\ question|thank\ you|thanks|you're\ welcome)\W*$
     |(?:thank\ you|thanks)\ for\ (?:your|the|asking)\b

@@ -73,9 +73,9 @@ def as_text(check: Mapping[str, Any]) -> str:
 
 
 def verdict_words(claim: Mapping[str, Any]) -> str:
-    """The verdict of a claim in words: one whose relations were not read is supported by its words alone."""
+    """The verdict of a claim in words: one whose relations were not read is supported by its words or meaning alone."""
     alone = claim["verdict"] == "supported" and not claim["read"]
-    return _WORDS[claim["verdict"]] + " by its words alone" * alone
+    return _WORDS[claim["verdict"]] + " by its words or meaning alone" * alone
 
 
 def conflict_lines(check: Mapping[str, Any], citation: Mapping[str, Any]) -> list[str]:

@@ -222,7 +222,7 @@ def verdict(
 def check_verdict(counts: Mapping[Any, int], by_words: int = 0) -> str:
     """Whether an answer is supported by its sources, in one sentence, by how many claims have each verdict.
 
-    `by_words` of those that are supported are so by their words alone: relations were not read.
+    `by_words` of those that are supported are so by their words or meaning alone: relations were not read.
 
     >>> check_verdict({"supported": 2, "contradicted": 1, "unsupported": 1})
     '2 of 4 claims are supported; 1 is contradicted, and 1 has no source.'
@@ -231,11 +231,11 @@ def check_verdict(counts: Mapping[Any, int], by_words: int = 0) -> str:
     >>> check_verdict({"supported": 0, "contradicted": 1, "unsupported": 1})
     'Neither of the two claims is supported; 1 is contradicted, and 1 has no source.'
     >>> check_verdict({"supported": 3, "contradicted": 0, "unsupported": 0}, 1)
-    'All 3 claims are supported, 1 of them by its words alone.'
+    'All 3 claims are supported, 1 of them by its words or meaning alone.'
     """
     supported, contradicted, unsupported = (counts[name] for name in ("supported", "contradicted", "unsupported"))
     claims = supported + contradicted + unsupported
-    alone = f"by {'its' if by_words == 1 else 'their'} words alone"
+    alone = f"by {'its' if by_words == 1 else 'their'} words or meaning alone"
     how = "" if not by_words else f" {alone}" if by_words == supported else f", {by_words} of them {alone}"
     if not claims:
         return "There is no claim to check."

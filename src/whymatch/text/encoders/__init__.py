@@ -78,6 +78,17 @@ def unread_language(encoder: object, text: str) -> str | None:
     return None if read is None or code is None or code in read else language_name(code)
 
 
+def unread_notes(encoder: object, texts: Iterable[tuple[str, str]]) -> list[str]:
+    """What a reader has to know of texts, by what they are called, in languages that the encoder does not read."""
+    named = [(called, unread_language(encoder, text)) for called, text in texts]
+    notes = [
+        f"{called} looks {name}, a language that {getattr(encoder, 'name', encoder)} does not read."
+        for called, name in named
+        if name is not None
+    ]
+    return [*notes, other_languages(encoder)] if notes else []
+
+
 def check_readable(encoder: object, side: str, text: Document) -> None:
     """Checks that an encoder can read something of a text.
 
