@@ -136,7 +136,7 @@ def test_a_word_that_no_source_says_or_a_condition_left_out_is_not_supported(cla
             "Chill the dough for 30 minutes.",
             "Let the dough rest for half an hour in the fridge. Bake it for 25 minutes.",
         ),
-        ("Anna Keller studied law.", "Anna Keller was born in Bern. She studied law in Zurich."),
+        ("Bake the bread for an hour.", "Knead the bread for ten minutes. Bake the bread for 60 minutes."),
     ],
 )
 def test_what_one_span_says_is_not_contradicted_by_another_span_of_the_source(claim: str, source: str) -> None:

@@ -22,8 +22,9 @@ _BY_WORDS_FROM = 0.9
 """The coverage from which on a claim is supported by its words alone, where relations were not read."""
 SAME_MEANING, _CLOSE_MEANING = 0.8, 0.6
 """The cosine from which on a span in another language supports a claim, and from which on it speaks of it."""
-_NOT_RULED_OUT = 0.2
-"""The probability from which on a claim can be supported of which a word stands in no linked span as it is."""
+_POSSIBLE, _RULED_OUT = 0.2, 0.6
+"""Of a claim of which a word stands in no linked span as it is: the probability that it follows, from which on it can be
+supported, and that of a contradiction, from which on it cannot."""
 _SAME_MATTER = 0.5  # of the bits of a claim's other words, from which on a source can contradict it
 
 
@@ -61,9 +62,8 @@ class Finding:
 
     @property
     def verdict(self) -> ClaimVerdict:
-        """Words in conflict make a contradiction, whatever else is said; the model does where no span entails it."""
-        denied = any(one and one.name == "contradicts" for one in self.relations[:1])
-        contradicts = any(self.conflicts) or (denied and (self.follows or 0.0) < SUPPORTED_FROM)
+        """Words in conflict make a contradiction, whatever else is said."""
+        contradicts = any(self.conflicts) or any(one and one.name == "contradicts" for one in self.relations[:1])
         if contradicts and self.speaks and self.matter >= _SAME_MATTER:
             return "contradicted"
         if self.linked.likeness is not None:
@@ -72,7 +72,7 @@ class Finding:
             plainly = self.coverage >= _BY_WORDS_FROM
         else:
             against = max((one.probabilities["contradicts"] for one in self.relations if one), default=0.0)
-            possible = self.follows >= _NOT_RULED_OUT and against < SUPPORTED_FROM
+            possible = self.follows >= _POSSIBLE and against < _RULED_OUT
             plainly = (self.has_words or self.follows >= SUPPORTED_FROM or possible) and not self.limits
         supported = self.support >= SUPPORTED_FROM and self.speaks and self.has_amounts and plainly
         return "supported" if supported else "unsupported"
