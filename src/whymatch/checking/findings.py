@@ -23,7 +23,7 @@ _BY_WORDS_FROM = 0.9
 SAME_MEANING, _CLOSE_MEANING = 0.8, 0.6
 """The cosine from which on a span in another language supports a claim, and from which on it speaks of it."""
 _POSSIBLE, _RULED_OUT = 0.2, 0.6
-"""Of a claim of which a word stands in no linked span as it is: the probability that it follows, from which on it can be
+"""Where a word of a claim stands in no linked span as it is: the probability that it follows, from which on it can be
 supported, and that of a contradiction, from which on it cannot."""
 _SAME_MATTER = 0.5  # of the bits of a claim's other words, from which on a source can contradict it
 
