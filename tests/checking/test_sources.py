@@ -1,6 +1,7 @@
 """Sources in every form that is taken, by the same texts."""
 
 import json
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -46,6 +47,15 @@ def test_documents_of_other_libraries_are_known_by_their_attributes() -> None:
         SimpleNamespace(page_content="F.", metadata={"source": "a.txt"}),
     ]
     assert named(sources) == {"a.txt": "A.", "b.txt": "B.", "c": "C.", "d": "D.", "source 5": "E.", "a.txt 2": "F."}
+
+
+def test_a_folder_may_hold_web_pages_and_documents_of_word(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("<p>Rent &amp; keys</p><script>no()</script>", encoding="utf-8")
+    with zipfile.ZipFile(tmp_path / "lease.docx", "w") as archive:
+        space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+        body = "<w:p><w:r><w:t>Rent is due.</w:t></w:r></w:p>"
+        archive.writestr("word/document.xml", f'<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>')
+    assert NamedTexts.of(tmp_path).texts == {"lease.docx": "Rent is due.", "page.html": "Rent & keys"}
 
 
 def test_empty_sources_are_problems() -> None:

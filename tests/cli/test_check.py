@@ -111,6 +111,7 @@ def test_bad_lines_are_reported_with_their_numbers_and_the_others_go_on(check: R
         (["--text", "A."], "Give an ANSWER"),
         (["--text", " ", "B."], "ANSWER is empty"),
         (["--text", "A.", " "], "There is no source that can be read"),
+        (["--text", "A.", "B.", "--html", "no/x.html"], "no/x.html cannot be written"),
         (["--batch", "-", "--html", "x.html"], "--batch takes no ANSWER"),
         (["--text", "A.", "B.", "--cost", "cosine"], "cosine distance is none"),
     ],
@@ -130,3 +131,13 @@ def test_a_source_that_cannot_be_read_is_reported_and_the_others_are_used(check:
     assert "binary.txt" in ran.err
     assert strict(ran.out)["counts"]["supported"] == 1
     assert any("binary.txt" in note for note in strict(ran.out)["notes"])
+
+
+def test_web_pages_and_documents_of_word_are_read_and_a_pdf_is_refused(check: Run, tmp_path: Path) -> None:
+    page = written(tmp_path, "handbook.html", f"<html><body><h1>Rules</h1><p>{SOURCES['handbook']}</p></body></html>")
+    answer = written(tmp_path, "answer.html", f"<p>{TRUE}</p>")
+    ran = check(answer, page, "--json")
+    assert strict(ran.out)["counts"]["supported"] == 1
+    pdf = written(tmp_path, "a.pdf", b"%PDF-1.4\n\0")
+    assert "pdftotext" in check(pdf, page).err
+    assert "pdftotext" in check(answer, pdf).err

@@ -310,3 +310,11 @@ def test_the_file_of_antonyms_is_small_sorted_and_has_its_notice() -> None:
     lines = [line for line in text.splitlines() if not line.startswith(("#", "="))]
     assert lines == sorted(lines, key=lambda line: line.split()[0])
     assert all(lemma < other for lemma, *others in map(str.split, lines) for other in others)
+
+
+@pytest.mark.parametrize("source", ["3-5 days", "3 – 5 days"])
+def test_an_end_of_a_range_is_shown_with_the_range(source: str) -> None:
+    left, right = "Delivery takes 9 days.", f"Delivery takes {source}."
+    [conflict] = found(left, right)
+    assert [left[start:end] for start, end in conflict.left] == ["9 days"]
+    assert [right[start:end] for start, end in conflict.right] == [source]

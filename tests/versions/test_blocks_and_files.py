@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whymatch.datasets.office import document_text
 from whymatch.text.document import Document
 from whymatch.text.spans import is_blank
 from whymatch.versions.blocks import blocks
-from whymatch.versions.files import document_text
 
 
 def pieces(text: str) -> list[str]:

@@ -1,17 +1,18 @@
 """`whymatch.check`: what the sources of an answer say of each of its claims."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whymatch.checking.clauses import clauses
-from whymatch.checking.evidence import Linked, Source, coverage, linked_spans, missing_words, stems
-from whymatch.checking.findings import Finding, read_findings
+from whymatch.checking.evidence import Linked, Source, coverage, linked_spans, missing_words, nearest_span
+from whymatch.checking.findings import SUPPORTED_FROM, Finding, read_findings
 from whymatch.checking.result import Check, Citation, Claim, SourceText
 from whymatch.checking.sources import NamedTexts
+from whymatch.checking.units import Unit, units
 from whymatch.cost import Background
 from whymatch.interruption import interruption_point
 from whymatch.matching.aligner import Aligner
@@ -23,7 +24,7 @@ from whymatch.matching.shipped import shipped_background
 from whymatch.matching.significance import tails_against
 from whymatch.show.words import plain
 from whymatch.text.document import Document, joined
-from whymatch.text.encoders import Vectors, encode_texts
+from whymatch.text.encoders import Vectors, check_readable, encode_texts, languages_read, unread_notes
 from whymatch.text.spans import Span
 
 if TYPE_CHECKING:
@@ -58,13 +59,14 @@ def check(answer: str, sources: Any, *, aligner: Aligner | None = None) -> Check
 
     Args:
         answer: a text.
-        sources: a text; a mapping of texts by name; a list of texts, paths of files or folders (text, JSON lines, CSV,
-            Parquet), documents of LangChain or nodes of LlamaIndex; or an `Index`, which is searched for each claim.
+        sources: a text; a mapping of texts by name; a list of texts, paths of files or folders (text, HTML, DOCX, JSON
+            lines, CSV, Parquet), documents of LangChain or nodes of LlamaIndex; or an `Index`, which is searched for
+            each claim.
         aligner: what cuts texts into spans and encodes them, its cost being evidence; `Aligner()` by default.
 
     Raises:
         TypeError: if sources are none of these.
-        ValueError: if the answer cannot be split, or costs are no evidence.
+        ValueError: if the answer cannot be split or read, or costs are no evidence.
     """
     if not isinstance(answer, str):
         raise TypeError(f"An answer is a text, got {type(answer).__name__}.")
@@ -77,6 +79,7 @@ def check(answer: str, sources: Any, *, aligner: Aligner | None = None) -> Check
 def check_texts(answer: str, sources: NamedTexts, aligner: Aligner) -> Check:
     """As `check`, for sources that were read."""
     checker = Checker(aligner, None)
+    check_readable(aligner.encoder, "answer", aligner.split(answer))
     read, problems = checker.read(sources.texts)
     return checker.check(answer, read, [*sources.problems, *problems])
 
@@ -85,15 +88,6 @@ def _is_index(sources: Any) -> bool:
     """Whether sources are an `Index`, without loading what an index needs: who has one has loaded it."""
     module = sys.modules.get("whymatch.search.index")
     return module is not None and isinstance(sources, module.Index)
-
-
-@dataclass(frozen=True)
-class Unit:
-    """A sentence or a clause of an answer."""
-
-    sentence: int
-    span: Span
-    text: str
 
 
 class Checker:
@@ -113,7 +107,9 @@ class Checker:
         documents, problems = dict[str, Document](), list[str]()
         for name, text in texts.items():
             try:
-                documents[name] = self.aligner.split(text)
+                document = self.aligner.split(text)
+                check_readable(self.aligner.encoder, "source", document)
+                documents[name] = document
             except ValueError as error:
                 problems.append(f"{name}: {error}")
         sources = list[Source]()
@@ -138,7 +134,7 @@ class Checker:
 
     def found(self, answer: str, index: "Index") -> list[Source]:
         """The documents of an index that are searched for each sentence of an answer and each of its clauses."""
-        asked = [unit.text for unit in self._sentences(answer)]
+        asked = [unit.text for unit in units(answer, self.aligner.split)[0]]
         asked += [text[a:b] for text in asked for a, b in clauses(text)]
         hits = (hit.id for text in dict.fromkeys(asked) for hit in index.search(text, MOST_SOURCES).hits)
         entries = index.entries([*dict.fromkeys(hits)])
@@ -154,7 +150,7 @@ class Checker:
 
     def check(self, answer: str, sources: Sequence[Source], problems: Sequence[str]) -> Check:
         """The check of an answer against sources that are read."""
-        sentences = self._sentences(answer)
+        sentences, no_claims = units(answer, self.aligner.split)
         whole, all_read = self.findings(sentences, sources)
         doubtful = [unit for unit, best in zip(sentences, whole, strict=True) if _verdict(best) != "supported"]
         parts = [clause for unit in doubtful for clause in _clauses(unit)]
@@ -166,18 +162,15 @@ class Checker:
         for unit, best in zip(sentences, whole, strict=True):
             own = by_sentence.get(unit.sentence, [])
             apart = any(_verdict(part) == "supported" for _, part in own)
-            claims += [_claim(*each, bool(sources)) for each in (own if apart else [(unit, best)])]
+            claims += [_claim(answer, *each, bool(sources)) for each in (own if apart else [(unit, best)])]
         notes = [plain(problem) for problem in problems]
         if self.unread is not None:
             notes.append(f"Relations were not read: {self.unread}")
         elif not (all_read and parts_read):
             notes.append(NOT_ENGLISH)
+        notes += unread_notes(self.aligner.encoder, _by_language(answer, sources))
         texts = tuple(SourceText(source.name, source.document.text, source.document.spans) for source in sources)
-        return Check(answer, tuple(claims), texts, self.background.name, tuple(notes))
-
-    def _sentences(self, answer: str) -> list[Unit]:
-        document = self.aligner.split(answer)
-        return [Unit(number, span, document[span]) for number, span in enumerate(document.spans)]
+        return Check(answer, tuple(claims), texts, self.background.name, tuple(notes), tuple(no_claims))
 
     def findings(self, units: Sequence[Unit], sources: Sequence[Source]) -> tuple[list[list[Finding]], bool]:
         """What the sources say of each unit, the best first; and whether all was in a language that is read."""
@@ -211,17 +204,38 @@ class Checker:
             [(encoded[0], source.vectors) for source in sources],
             tails=[(encoded[1], source.tails) for source in sources],
         )
-        words = stems(claim.text)
+        own = Source("claim", claim, *encoded)
         linked = [
-            (source, linked_spans(words, source, -cost[0], self.background))
+            (
+                source,
+                nearest_span(own, source, -cost[0])
+                if self._translates(own, source)
+                else linked_spans(own.stems[0], source, -cost[0], self.background),
+            )
             for source, cost in zip(sources, costs, strict=True)
         ]
         linked = [(source, one) for source, one in linked if one.spans]
         linked.sort(key=lambda each: (-_said_share(*each), -sum(each[1].bits), each[0].name))
         return linked[:MOST_SOURCES]
 
+    def _translates(self, claim: Source, source: Source) -> bool:
+        """Whether a claim and a source are in two languages, both of which the encoder reads."""
+        known = languages_read(self.aligner.encoder) or frozenset()
+        return claim.language != source.language and {claim.language, source.language} <= known
+
+
+def _by_language(answer: str, sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
+    """The answer, and of the sources in each language the first: what a note calls it, and its text."""
+    yield "The answer", answer
+    first = {source.language: source for source in reversed(sources)}
+    for language, source in first.items():
+        others = sum(one.language == language for one in sources) - 1
+        yield f"{plain(source.name)} (and {others} more)" if others else plain(source.name), source.document.text
+
 
 def _said_share(source: Source, linked: Linked) -> float:
+    if linked.likeness is not None:
+        return linked.likeness
     return coverage(linked.worth, frozenset[str]().union(*(source.stems[j] for j in linked.spans)))
 
 
@@ -238,12 +252,12 @@ def _verdict(findings: Sequence[Finding]) -> str:
     return findings[0].verdict if findings else "unsupported"
 
 
-def _claim(unit: Unit, findings: Sequence[Finding], any_source: bool) -> Claim:
+def _claim(answer: str, unit: Unit, findings: Sequence[Finding], any_source: bool) -> Claim:
     """A claim with the citations of the source that says most of it, and of one that contradicts it beside that."""
-    findings = [one for one in findings if one.speaks]
+    findings, text = [one for one in findings if one.speaks], answer[unit.span.start : unit.span.end]
     if not findings:
         reason = "No source speaks of this." if any_source else "There is no source that could be read."
-        return Claim(unit.span, unit.text, unit.sentence, "unsupported", reason, 0.0, (), (unit.span,))
+        return Claim(unit.span, text, unit.sentence, "unsupported", reason, 0.0, (), (unit.span,))
     best = findings[0]
     disputes = [one for one in findings[1:] if one.verdict == "contradicted"] if best.verdict == "supported" else []
     citations = [
@@ -252,7 +266,8 @@ def _claim(unit: Unit, findings: Sequence[Finding], any_source: bool) -> Claim:
     ]
     missing = tuple(Span(unit.span.start + a, unit.span.start + b) for a, b in missing_words(unit.text, best.said))
     reason = _reason(best, disputes)
-    return Claim(unit.span, unit.text, unit.sentence, best.verdict, reason, best.support, tuple(citations), missing)
+    read = best.follows is not None
+    return Claim(unit.span, text, unit.sentence, best.verdict, reason, best.support, tuple(citations), missing, read)
 
 
 def _citations(finding: Finding, start: int) -> list[Citation]:
@@ -274,11 +289,18 @@ def _citations(finding: Finding, start: int) -> list[Citation]:
 
 def _reason(best: Finding, disputes: Sequence[Finding]) -> str:
     """Why a claim has its verdict, in one sentence."""
+    words = "it" if best.follows is not None else "its words; contradictions were not read"
     name, share = plain(best.source.name), "all" if best.coverage > 0.995 else f"{best.coverage:.0%}"
+    if best.linked.likeness is not None:
+        says = "says the same" if best.verdict == "supported" else "comes closest"
+        return f"{name} {says} in another language, by its meaning alone: the cosine is {best.linked.likeness:.2f}."
     if best.verdict == "supported":
         but = f", but {plain(disputes[0].source.name)} contradicts it" if disputes else ""
-        return f"{name} says {share} of it{but}."
+        return f"{name} says {share} of {words}{but}."
     if best.verdict == "contradicted":
         kinds = dict.fromkeys(_OTHERWISE[one.kind] for against in best.conflicts for one in against)
         return f"{name} says otherwise: {', '.join(kinds)}." if kinds else f"{name} says otherwise."
+    if best.limits and best.support >= SUPPORTED_FROM:
+        words = " and ".join(f"“{plain(word)}”" for word in best.limits)
+        return f"No source says this plainly: compare {words} in the claim and in {name}."
     return f"No source says this; {name} comes closest, with {share} of it."

@@ -12,6 +12,7 @@ from whymatch.cost import Background
 from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
 from whymatch.text.antonyms import lemmas
 from whymatch.text.document import Document
+from whymatch.text.languages import language
 from whymatch.text.spans import Span, words
 from whymatch.transport.constraints import Each
 from whymatch.transport.exact import solve
@@ -71,6 +72,11 @@ class Source:
         return [stems(piece) for piece in self.document.pieces]
 
     @cached_property
+    def language(self) -> str | None:
+        """The language of the whole text, if that is known."""
+        return language(self.document.text)
+
+    @cached_property
     def counts(self) -> Counter[str]:
         """In how many spans each stem is."""
         return Counter(word for span in self.stems for word in span)
@@ -87,6 +93,8 @@ class Linked:
     """The bits of every stem of the claim: how rare it is in the background and in the source."""
     adds: bool
     """Whether each says enough of the claim; where none does, there may be one span all the same, the strongest."""
+    likeness: float | None = None
+    """The cosine of a claim with the span of a source in another language that is nearest in meaning."""
 
 
 @cache
@@ -139,6 +147,16 @@ def linked_spans(
         unsaid = unsaid * (1 - (1 - _AGAIN) * shared[kept[-1]])
     chosen = kept or left[:1]
     return Linked(tuple(chosen), tuple(float(bits[j]) for j in chosen), worth, bool(kept))
+
+
+def nearest_span(claim: Source, source: Source, evidence: np.ndarray) -> Linked:
+    """The span of a source in another language that is nearest to a claim, a source of one span, with its evidence."""
+    ours, theirs = (
+        rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9) for rows in (claim.vectors, source.vectors)
+    )
+    cosines = (theirs @ ours[0]).tolist()
+    best = int(np.argmax(cosines))
+    return Linked((best,), (float(evidence[best]),), dict.fromkeys(sorted(claim.stems[0]), 1.0), False, cosines[best])
 
 
 def coverage(worth: Mapping[str, float], said: Iterable[str]) -> float:

@@ -1,9 +1,10 @@
 """What one source says of one claim: read by the relation model and by rules, and what that makes of the claim."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from whymatch.checking.evidence import Linked, Source, coverage, spoken
+from whymatch.checking.limits import limits
 from whymatch.checking.result import ClaimVerdict
 from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Alignment
@@ -17,6 +18,13 @@ from whymatch.text.spans import Span
 
 SUPPORTED_FROM = 0.5
 """The support from which on a claim is supported: the mean of its coverage and of the probability that it follows."""
+_BY_WORDS_FROM = 0.9
+"""The coverage from which on a claim is supported by its words alone, where relations were not read."""
+SAME_MEANING, _CLOSE_MEANING = 0.8, 0.6
+"""The cosine from which on a span in another language supports a claim, and from which on it speaks of it."""
+_POSSIBLE, _RULED_OUT = 0.2, 0.6
+"""Where a word of a claim stands in no linked span as it is: the probability that it follows, from which on it can be
+supported, and that of a contradiction, from which on it cannot."""
 _SAME_MATTER = 0.5  # of the bits of a claim's other words, from which on a source can contradict it
 
 
@@ -40,10 +48,16 @@ class Finding:
     """The share of the bits of the claim's other words, those in conflict left out, that are said."""
     has_amounts: bool
     """Whether each number and date of the claim agrees with one of the linked spans."""
+    has_words: bool
+    """Whether the linked spans have each word of the claim, in some form, function words left out."""
+    limits: tuple[str, ...]
+    """Words such as "if" and "not", with which the linked spans say less than the claim."""
 
     @property
     def support(self) -> float:
         """From 0 to 1."""
+        if self.linked.likeness is not None:
+            return min(max(self.linked.likeness, 0.0), 1.0)
         return self.coverage if self.follows is None else (self.coverage + self.follows) / 2
 
     @property
@@ -52,12 +66,22 @@ class Finding:
         contradicts = any(self.conflicts) or any(one and one.name == "contradicts" for one in self.relations[:1])
         if contradicts and self.speaks and self.matter >= _SAME_MATTER:
             return "contradicted"
-        supported = self.support >= SUPPORTED_FROM and self.speaks and self.has_amounts
+        if self.linked.likeness is not None:
+            plainly = self.linked.likeness >= SAME_MEANING
+        elif self.follows is None:
+            plainly = self.coverage >= _BY_WORDS_FROM
+        else:
+            against = max((one.probabilities["contradicts"] for one in self.relations if one), default=0.0)
+            possible = self.follows >= _POSSIBLE and against < _RULED_OUT
+            plainly = (self.has_words or self.follows >= SUPPORTED_FROM or possible) and not self.limits
+        supported = self.support >= SUPPORTED_FROM and self.speaks and self.has_amounts and plainly
         return "supported" if supported else "unsupported"
 
     @property
     def speaks(self) -> bool:
         """Whether the source speaks of the claim at all: in its words, or in others from which it follows."""
+        if self.linked.likeness is not None:
+            return self.linked.likeness >= _CLOSE_MEANING
         return self.linked.adds or (self.follows or 0.0) >= SUPPORTED_FROM
 
     @property
@@ -77,7 +101,8 @@ def read_findings(
     texts = [[source.document.pieces[j] for j in linked.spans] for _, source, linked in pairs]
     together = ["\n".join(source.document.pieces[j] for j in sorted(linked.spans)) for _, source, linked in pairs]
     english = [
-        reader is not None and looks_english(claim, text) for (claim, _, _), text in zip(pairs, together, strict=True)
+        reader is not None and source.language in ("en", None) and looks_english(claim, text)
+        for (claim, source, _), text in zip(pairs, together, strict=True)
     ]
     single = [(claim, text) for (claim, _, _), own in zip(pairs, texts, strict=True) for text in own]
     words = iter(_aligned_words(single))
@@ -94,23 +119,28 @@ def read_findings(
         aligned = [next(words) for _ in own]
         each = tuple(next(relations) for _ in own) if read else (None,) * len(own)
         joint = next(relations) if read and len(own) > 1 else None
-        against = _conflicts(claim, source, linked, aligned, each) if read else ((),) * len(own)
-        said = _said(claim, source, linked, aligned, against)
-        said_words = [word for (word, _), one in zip(spoken(claim), said, strict=True) if one]
+        agreed = _agreed_amounts(claim, own)
+        against = _conflicts(claim, source, linked, aligned, each, agreed) if read else ((),) * len(own)
+        said = _said(claim, source, linked, aligned if read else (), against, agreed)
+        said_words = _said_words(claim, said)
         in_conflict = {word for one in against for conflict in one for word in _stems(claim, conflict.left)}
         others = {word: bits for word, bits in linked.worth.items() if word not in in_conflict}
         shares = coverage(linked.worth, said_words), coverage(others, said_words)
         follows = max(map(_follows, filter(None, (*each, joint))), default=0.0) if read else None
-        facts = against, shares[1], _has_amounts(claim, own)
+        needed = {one.span for one in amounts(claim) if isinstance(one, Date) or not one.vague}
+        has_amounts = needed <= set[Span]().union(*agreed)
+        has_words = {*linked.worth} <= {*_said_words(claim, _said(claim, source, linked, (), against, agreed))}
+        limiting = tuple(dict.fromkeys(word for text in own for word in limits(claim, text))) if read else ()
+        facts = against, shares[1], has_amounts, has_words, limiting
         findings.append(Finding(source, linked, said, shares[0], follows, each, *facts))
     return findings, all(english)
 
 
-def _has_amounts(claim: str, texts: Sequence[str]) -> bool:
-    """Whether each number and date of a claim agrees with one of these texts, but for those that may be none."""
-    own = [amount for amount in amounts(claim) if isinstance(amount, Date) or not amount.vague]
-    others = [amount for text in texts for amount in amounts(text)] if own else []
-    return all(any(agree(amount, other) for other in others) for amount in own)
+def _agreed_amounts(claim: str, texts: Sequence[str]) -> list[set[Span]]:
+    """The numbers and dates of a claim that agree with one of each text."""
+    own = amounts(claim)
+    others = [amounts(text) if own else [] for text in texts]
+    return [{one.span for one in own if any(agree(one, other) for other in each)} for each in others]
 
 
 def _follows(relation: Relation) -> float:
@@ -126,23 +156,30 @@ def _aligned_words(pairs: Sequence[tuple[str, str]]) -> list[list[tuple[Span, Sp
     ]
 
 
+def _said_words(claim: str, said: Sequence[bool]) -> list[str]:
+    return [word for (word, _), one in zip(spoken(claim), said, strict=True) if one]
+
+
 def _said(
     claim: str,
     source: Source,
     linked: Linked,
     aligned: Sequence[Sequence[tuple[Span, Span, float]]],
     against: Sequence[Sequence[Conflict]],
+    agreed: Sequence[set[Span]],
 ) -> tuple[bool, ...]:
     """Whether a linked span has each word of the claim, in some form, or one that is aligned with it and close.
 
-    Numbers are close to each other, so they are said only as they are; words in conflict are not said.
+    Numbers are close to each other, so they are said only as they are or by an amount that agrees; words in conflict
+    are not said.
     """
     stems = frozenset[str]().union(*(source.stems[j] for j in linked.spans))
     close = {left for links in aligned for left, _, cost in links if linked.adds and cost < SAME_WORD}
+    measured = {span for own in agreed for span in own}
     conflicting = [span for conflicts_of_link in against for one in conflicts_of_link for span in one.left]
     return tuple(
-        (word in stems or (span in close and not word[:1].isdigit()))
-        and not any(start < span.end and span.start < end for start, end in conflicting)
+        (word in stems or (span in close and not word[:1].isdigit()) or _overlaps(span, measured))
+        and not _overlaps(span, conflicting)
         for word, span in spoken(claim)
     )
 
@@ -153,18 +190,29 @@ def _conflicts(
     linked: Linked,
     aligned: Sequence[Sequence[tuple[Span, Span, float]]],
     relations: Sequence[Relation | None],
+    agreed: Sequence[set[Span]],
 ) -> tuple[tuple[Conflict, ...], ...]:
-    """The conflicts with each linked span, except in words that another linked span has as the claim has them."""
+    """The conflicts with each linked span, except in words or amounts that another one has as the claim has them."""
     against = []
     for place, (j, links, relation) in enumerate(zip(linked.spans, aligned, relations, strict=True)):
         others = frozenset[str]().union(*(source.stems[k] for k in linked.spans[:place] + linked.spans[place + 1 :]))
+        elsewhere = {span for number, spans in enumerate(agreed) if number != place for span in spans}
         span = source.document.spans[j]
         same = [link[:2] for link in links if link[2] < SAME_WORD]
         own = conflicts(claim, source.document[span], [link[:2] for link in links], same=same, claim=True)
-        kept = [one for one in confirmed(own, relation) if not (one.left and _stems(claim, one.left) <= others)]
+        kept = [
+            one
+            for one in confirmed(own, relation)
+            if not (one.left and _stems(claim, one.left) <= others)
+            and not (one.kind in ("number", "date") and all(_overlaps(span, elsewhere) for span in one.left))
+        ]
         against.append(tuple(one.moved(0, span.start) for one in kept))
     return tuple(against)
 
 
 def _stems(text: str, spans: Sequence[Span]) -> set[str]:
     return {word for span in spans for word, _ in spoken(text[span.start : span.end])}
+
+
+def _overlaps(span: Span, others: Iterable[Span]) -> bool:
+    return any(start < span.end and span.start < end for start, end in others)

@@ -13,6 +13,7 @@ from whymatch.text.spans import Span
 
 ClaimVerdict: TypeAlias = Literal["supported", "contradicted", "unsupported"]
 VERDICTS: tuple[ClaimVerdict, ...] = get_args(ClaimVerdict)
+NoClaimKind: TypeAlias = Literal["heading", "question", "lead-in", "offer"]
 FORMAT = 1
 
 
@@ -59,6 +60,8 @@ class Claim:
     """The spans of that source, strongest first; for a claim without support, those that come closest."""
     missing: tuple[Span, ...] = ()
     """Words of the claim that no cited span says, by their characters in the answer."""
+    read: bool = True
+    """Whether relations and conflicts were read; without, it is supported by its words or meaning alone."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -67,6 +70,20 @@ class Claim:
             "citations": [citation.to_dict() for citation in self.citations],
             "missing": [[*span] for span in self.missing],
         }
+
+
+@dataclass(frozen=True)
+class NoClaim:
+    """A piece of an answer that claims nothing, and so is not counted."""
+
+    span: Span
+    """Its characters in the answer."""
+    text: str
+    kind: NoClaimKind
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self) | {"span": [*self.span]}
 
 
 @dataclass(frozen=True)
@@ -91,6 +108,8 @@ class Check:
     """What evidence was measured against."""
     notes: tuple[str, ...] = ()
     """What a reader has to know, such as sources that could not be read."""
+    no_claims: tuple[NoClaim, ...] = ()
+    """Headings, questions, lead-ins and offers of the answer, in its order."""
 
     def __repr__(self) -> str:
         return f"Check({self.verdict!r}, faithfulness={self.faithfulness:.2f})"
@@ -111,7 +130,8 @@ class Check:
         """The answer in one sentence: is all of it supported?"""
         from whymatch.show.words import check_verdict
 
-        return check_verdict(self.counts)
+        by_words = sum(claim.verdict == "supported" and not claim.read for claim in self.claims)
+        return check_verdict(self.counts, by_words)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -122,6 +142,7 @@ class Check:
             "counts": self.counts,
             "answer": self.answer,
             "claims": [claim.to_dict() for claim in self.claims],
+            "no_claims": [piece.to_dict() for piece in self.no_claims],
             "sources": [
                 {"name": source.name, "text": source.text, "spans": [[*span] for span in source.spans]}
                 for source in self.sources

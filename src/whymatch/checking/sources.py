@@ -57,7 +57,7 @@ class NamedTexts:
 
     def read(self, path: Path, encoding: str, max_mb: float) -> None:
         """Adds the documents of a file or a folder; those that cannot be read are problems."""
-        for row in CorpusFiles(path, encoding=encoding, max_mb=max_mb):
+        for row in CorpusFiles(path, encoding=encoding, max_mb=max_mb, with_markup=True):
             if row.error is None:
                 self.add(row.id, row.text)
             else:

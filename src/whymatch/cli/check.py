@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from whymatch.cli.align import add_aligner_options, build_aligner, check_limits
-from whymatch.cli.console import check_outputs, complain, read_text, standard_input
+from whymatch.cli.console import check_outputs, complain, read_document, standard_input
 from whymatch.reading import MEGABYTE, JsonObject, json_lines, opened
 from whymatch.text.spans import is_blank
 
@@ -25,7 +25,7 @@ def add_to(verbs: Any) -> None:
     parser.add_argument(
         "answer", nargs="?", metavar="ANSWER", help="a file, - for standard input, or a text with --text"
     )
-    files = "files or folders (text, JSON lines, CSV, Parquet), or texts with --text"
+    files = "files or folders (text, HTML, DOCX, JSON lines, CSV, Parquet), or texts with --text"
     parser.add_argument("sources", nargs="*", metavar="SOURCE", help=files)
     parser.add_argument("--text", action="store_true", help="ANSWER and SOURCE are texts, not files")
     parser.add_argument("--index", type=Path, metavar="INDEX", help="search the sources in the folder of an index")
@@ -51,7 +51,7 @@ def run(settings: argparse.Namespace) -> int:
     check_outputs([], [] if settings.text else [settings.answer, *settings.sources], page=settings.html)
     answer = settings.answer
     if not settings.text:
-        answer = read_text(answer, max_mb=settings.max_mb, encoding=settings.encoding)
+        answer = read_document(answer, max_mb=settings.max_mb, encoding=settings.encoding)
     if is_blank(answer):
         raise ValueError("ANSWER is empty: there is nothing to check.")
     found = _check(settings, answer)

@@ -69,7 +69,7 @@ def read_bytes(source: str, *, max_mb: float) -> tuple[bytes, str]:
 
 def read_document(source: str, *, max_mb: float, encoding: str) -> str:
     """The text of a file of text, Markdown, HTML or DOCX, or of standard input for `-`. Raises as `read_text`."""
-    from whymatch.versions.files import document_text
+    from whymatch.datasets.office import document_text
 
     data, name = read_bytes(source, max_mb=max_mb)
     return document_text(data, name, encoding=encoding, max_mb=max_mb)

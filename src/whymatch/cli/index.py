@@ -60,7 +60,7 @@ def run(settings: argparse.Namespace) -> int:
         raise ValueError("--prune does not go with --ray: run it once more without.")
     if settings.delete is not None:
         return _delete(settings)
-    from whymatch.text.encoders import unread_note
+    from whymatch.text.encoders import unread_documents_note
 
     index, corpus = index_for(settings, settings.corpus, settings.index)
     if settings.ray is None:
@@ -72,7 +72,7 @@ def run(settings: argparse.Namespace) -> int:
     print(_summary(report, len(index), settings.index))
     if index.columns:
         print(f"Kept with each document: {plain(str(index.columns))}.")
-    if note := unread_note(index.aligner.encoder, report.unread, report.written):
+    if note := unread_documents_note(index.aligner.encoder, report.unread, report.written):
         complain(note)
     if report.bad:
         complain(f"rows that could not be indexed: {report.bad}.")

@@ -58,7 +58,7 @@ def run(settings: argparse.Namespace) -> int:
     if settings.queries is None:
         multiply_in_one_thread()
     constraint = chosen_constraint(settings)
-    from whymatch.text.encoders import other_languages, unread_language
+    from whymatch.text.encoders import unread_notes
 
     index = open_index(settings, settings.index, settings.where)
     bad, trec_lines = 0, []
@@ -74,10 +74,8 @@ def run(settings: argparse.Namespace) -> int:
             bad += 1
             complain(f"{place}: {error}")
             continue
-        if name := unread_language(index.aligner.encoder, text):
-            encoder = index.aligner.encoder
-            advice = other_languages(encoder, name)
-            complain(f"{place} looks {name}, a language that {encoder.name} does not read. {advice}")
+        if notes := unread_notes(index.aligner.encoder, [(str(place), text)]):
+            complain(" ".join(notes))
         if settings.trec:
             trec_lines.append(results.to_trec(query_id))
         _show(results, query_id, settings)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from whymatch.datasets.markup import titled
+from whymatch.datasets.office import MARKUP_ENDINGS, document_text
 from whymatch.files import inside
 from whymatch.reading import (
     JSON_ENDINGS,
@@ -70,6 +71,7 @@ class CorpusFiles:
             is one, if none is named.
         keep: fields whose values come with each document.
         numbered: whether a row without an id is called by its line, such as "line 7".
+        with_markup: whether HTML and DOCX are read too, a document each.
     """
 
     path: Path
@@ -80,9 +82,14 @@ class CorpusFiles:
     title: str | None = None
     keep: tuple[str, ...] = ()
     numbered: bool = False
+    with_markup: bool = False
 
     def files(self) -> list[Path]:
         """The files in the order in which they are read: of a folder, all whose ending is known; at least one."""
+        if self.with_markup:
+            return files_in(
+                self.path, (*_ENDINGS, *MARKUP_ENDINGS), "documents", "JSON lines, CSV, Parquet, text or HTML"
+            )
         return files_in(self.path, _ENDINGS, "documents", "JSON lines, CSV, Parquet or text")
 
     @property
@@ -92,7 +99,7 @@ class CorpusFiles:
 
     def is_text(self, file: Path) -> bool:
         """Whether a file is a single document."""
-        return ending(file) in _TEXT_ENDINGS
+        return ending(file) in (*_TEXT_ENDINGS, *MARKUP_ENDINGS)
 
     def check(self) -> None:
         """Reads a little of every table and of the first rows, before slow work starts.
@@ -175,7 +182,11 @@ class CorpusFiles:
             with opened(file) as data:
                 content = data.read(max_bytes + 1)
             self._check_size(len(content))
-            yield FileRow(None, {self.id: name, self.text: decoded(content, "The file", self.encoding)}, 0)
+            if ending(file) in MARKUP_ENDINGS:
+                text = document_text(content, file.name.removesuffix(".gz"), encoding=self.encoding, max_mb=self.max_mb)
+            else:
+                text = decoded(content, "The file", self.encoding)
+            yield FileRow(None, {self.id: name, self.text: text}, 0)
         except (OSError, ValueError) as error:
             yield FileRow(None, ValueError(str(error)), 0)
 
@@ -230,6 +241,8 @@ def files_in(path: Path, endings: Sequence[str], contents: str, formats: str) ->
     if not path.exists():
         raise ValueError(f"There is no {path}. Give {formats}, or a folder of such files.")
     paths = [path] if path.is_file() else sorted(path.rglob("*"))
+    if path.is_file() and path.suffix.lower() == ".pdf":
+        raise ValueError(f"{path} is a PDF. Make a text file of it first, such as with pdftotext.")
     files = [file for file in paths if file.is_file() and ending(file) in endings]
     files = [file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts)]
     if not files:

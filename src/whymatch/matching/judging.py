@@ -33,7 +33,7 @@ from whymatch.matching.significance import (
 )
 from whymatch.matching.solving import significant_bits
 from whymatch.text.document import Document, same_text
-from whymatch.text.encoders import Encoder, Pair, Vectors, other_languages, unread_language
+from whymatch.text.encoders import Encoder, Pair, Vectors, unread_notes
 from whymatch.text.spans import words
 from whymatch.transport.batch import pad
 
@@ -338,15 +338,11 @@ def judgements(
 
 def _foreign(encoder: Encoder, pair: Pair, tails: tuple[_PlainTails, _PlainTails]) -> Iterator[str]:
     """What a reader has to know of texts with evidence in languages that the encoder does not read."""
-    names = [
-        unread_language(encoder, text.text) if any(slope for _, slope in numbers) else None
-        for text, numbers in zip(pair, tails, strict=True)
-    ]
-    for side, name in zip(("left", "right"), names, strict=True):
-        if name is not None:
-            yield f"The {side} text looks {name}, a language that {encoder.name} does not read."
-    if any(names):
-        yield other_languages(encoder, *filter(None, names))
+    sides = zip(("left", "right"), pair, tails, strict=True)
+    yield from unread_notes(
+        encoder,
+        [(f"The {side} text", text.text) for side, text, numbers in sides if any(slope for _, slope in numbers)],
+    )
 
 
 def _least_cosine(ours: np.ndarray, theirs: np.ndarray) -> float:

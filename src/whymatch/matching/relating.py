@@ -9,7 +9,7 @@ from whymatch.matching.alignment import Alignment
 from whymatch.matching.conflicts import Conflict, conflicts
 from whymatch.matching.parts import Link
 from whymatch.matching.relations import Relation, RelationReader
-from whymatch.text.languages import language, may_be_english
+from whymatch.text.languages import language, leans_to_another, may_be_english
 
 if TYPE_CHECKING:
     from whymatch.matching.aligner import Aligner
@@ -61,7 +61,8 @@ def looks_english(left: str, right: str) -> bool:
     >>> looks_english("Take five milligrams of it, three times a day.", "5 mg")
     True
     """
-    return all(language(text) in ("en", None) for text in (left, right)) and may_be_english(f"{left}\n{right}")
+    each = (language(text) == "en" or not (language(text) or leans_to_another(text)) for text in (left, right))
+    return all(each) and may_be_english(f"{left}\n{right}")
 
 
 def pair_conflicts(

@@ -20,7 +20,7 @@ from whymatch.search.entries import Entry, from_arrow, pooled, text_digest
 from whymatch.search.index import Index
 from whymatch.show.words import groups_verdict
 from whymatch.text.document import same_text
-from whymatch.text.encoders import all_or_raise, unread_note
+from whymatch.text.encoders import all_or_raise, unread_documents_note
 
 MAX_E_VALUE = 0.01
 MIN_PROBABILITY = 0.5
@@ -167,7 +167,7 @@ def duplicates(
     least_surprise = 0.0 if e_value is None else log2(max(1, len(index)) / e_value)
     unread_by_language = Counter[str]()
     pairs = [*_pairs(index, neighbours, least_surprise, probability or 0.0, unread_by_language, progress)]
-    notes = [*filter(None, [unread_note(index.aligner.encoder, unread_by_language, len(index))])]
+    notes = [*filter(None, [unread_documents_note(index.aligner.encoder, unread_by_language, len(index))])]
     if by_default:
         probability = MIN_PROBABILITY
         likely = [pair for pair in pairs if _likely(pair) >= probability]

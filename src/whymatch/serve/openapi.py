@@ -118,6 +118,7 @@ _CLAIM = _record(
             "Spans of a source that speak of it, strongest first.",
         ),
         "missing": _array(_SPAN, "Words of the claim that no cited span says."),
+        "read": _BOOLEAN | {"description": "Whether relations were read; else it is judged by its words alone."},
     }
 )
 _CHECK = _record(
@@ -128,6 +129,10 @@ _CHECK = _record(
         "counts": _record({"supported": _INTEGER, "contradicted": _INTEGER, "unsupported": _INTEGER}),
         "answer": _STRING,
         "claims": _array(_CLAIM, "In the order of the answer."),
+        "no_claims": _array(
+            _record({"span": _SPAN, "text": _STRING, "kind": {"enum": ["heading", "question", "lead-in", "offer"]}}),
+            "Pieces of the answer that claim nothing.",
+        ),
         "sources": _array(_record({"name": _STRING, "text": _STRING, "spans": _array(_SPAN)})),
         "background": _STRING | {"description": "What evidence was measured against."},
         "notes": _array(_STRING, "What a reader has to know, such as sources that could not be read."),

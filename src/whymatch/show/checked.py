@@ -8,6 +8,7 @@ from whymatch.show.html import asset, framed, marked_pieces, policy, template
 from whymatch.show.words import plain
 
 VERDICT_SIGNS = {"supported": "✓", "contradicted": "≠", "unsupported": "?"}
+NO_CLAIM_SIGN = "–"
 _WORDS = {"supported": "supported", "contradicted": "contradicted", "unsupported": "no source"}
 _NEIGHBOURS = 1  # spans around a cited one that are shown; the others of a source are folded
 _MIN_FOLDED = 3
@@ -28,7 +29,7 @@ def page(check: Mapping[str, Any]) -> str:
         parts=_answer_parts(check),
         sources=_source_parts(check),
         sure=[
-            ("Faithfulness", "the share of claims that are supported."),
+            ("Faithfulness", "the share of claims that are supported; headings, questions and offers are no claims."),
             ("Cited", "spans that share rare words or meaning with a claim; each of them adds 3 bits or more."),
             ("Judged against", f"{check['background']}."),
         ],
@@ -37,7 +38,7 @@ def page(check: Mapping[str, Any]) -> str:
 
 def frame(check: Mapping[str, Any]) -> str:
     """The page of a check in a frame of its own, for notebooks."""
-    height = min(900, 260 + 96 * len(check["claims"]))
+    height = min(900, 260 + 96 * (len(check["claims"]) + len(check["no_claims"])))
     return framed(page(check), "Check", height)
 
 
@@ -45,16 +46,22 @@ def as_text(check: Mapping[str, Any]) -> str:
     """The verdict, and every claim with what speaks for or against it.
 
     >>> claim = {"verdict": "unsupported", "text": "It snows.", "reason": "No source speaks of this.", "citations": []}
-    >>> print(as_text({"verdict": "The claim has no source.", "claims": [claim], "notes": []}))
-    The claim has no source.
+    >>> claim, heading = {**claim, "span": [8, 17]}, {"span": [2, 7], "text": "Today", "kind": "heading"}
+    >>> print(as_text({"verdict": "It has no source.", "claims": [claim], "no_claims": [heading], "notes": []}))
+    It has no source.
+    <BLANKLINE>
+    – no claim: Today (heading)
     <BLANKLINE>
     ? no source: It snows.
       No source speaks of this.
     """
     lines = [check["verdict"]]
-    for claim in check["claims"]:
+    for claim in sorted([*check["claims"], *check["no_claims"]], key=lambda piece: piece["span"]):
+        if "verdict" not in claim:
+            lines += ["", f"{NO_CLAIM_SIGN} no claim: {plain(claim['text'])} ({claim['kind']})"]
+            continue
         verdict = claim["verdict"]
-        lines += ["", f"{VERDICT_SIGNS[verdict]} {_WORDS[verdict]}: {plain(claim['text'])}"]
+        lines += ["", f"{VERDICT_SIGNS[verdict]} {verdict_words(claim)}: {plain(claim['text'])}"]
         for citation in claim["citations"] if verdict != "unsupported" else []:
             start, end = citation["span"]
             lines.append(f"  {plain(citation['source'])}, {start} to {end}: {plain(citation['text'])}")
@@ -63,6 +70,12 @@ def as_text(check: Mapping[str, Any]) -> str:
             lines.append(f"  {claim['reason']}")
     lines += [f"\nNote: {plain(note)}" for note in check["notes"]]
     return "\n".join(lines)
+
+
+def verdict_words(claim: Mapping[str, Any]) -> str:
+    """The verdict of a claim in words: one whose relations were not read is supported by its words or meaning alone."""
+    alone = claim["verdict"] == "supported" and not claim["read"]
+    return _WORDS[claim["verdict"]] + " by its words or meaning alone" * alone
 
 
 def conflict_lines(check: Mapping[str, Any], citation: Mapping[str, Any]) -> list[str]:
@@ -83,7 +96,7 @@ def _text_of(check: Mapping[str, Any], name: str) -> str:
 
 
 def _answer_parts(check: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every claim with its pieces, of which some are words in conflict or without a source."""
+    """Every claim with its pieces, of which some are words in conflict or without a source; and what claims nothing."""
     parts = []
     for number, claim in enumerate(check["claims"]):
         start, end = claim["span"]
@@ -95,8 +108,9 @@ def _answer_parts(check: Mapping[str, Any]) -> list[dict[str, Any]]:
                 for piece in marked_pieces(check["answer"], start, end, claim["missing"])
             ]
         lines = [line for citation in claim["citations"] for line in conflict_lines(check, citation)]
-        parts.append({**claim, "number": number + 1, "pieces": pieces, "conflicts": lines})
-    return parts
+        words = verdict_words(claim)
+        parts.append({**claim, "number": number + 1, "pieces": pieces, "conflicts": lines, "words": words})
+    return sorted([*parts, *check["no_claims"]], key=lambda part: part["span"])
 
 
 def _source_parts(check: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -231,28 +231,36 @@ def verdict(
     return f"No sign of a match: the {reasons} closest pairs are what chance gives."
 
 
-def check_verdict(counts: Mapping[Any, int]) -> str:
+def check_verdict(counts: Mapping[Any, int], by_words: int = 0) -> str:
     """Whether an answer is supported by its sources, in one sentence, by how many claims have each verdict.
+
+    `by_words` of those that are supported are so by their words or meaning alone: relations were not read.
 
     >>> check_verdict({"supported": 2, "contradicted": 1, "unsupported": 1})
     '2 of 4 claims are supported; 1 is contradicted, and 1 has no source.'
-    >>> check_verdict({"supported": 3, "contradicted": 0, "unsupported": 0})
-    'All 3 claims are supported.'
-    >>> check_verdict({"supported": 0, "contradicted": 1, "unsupported": 0})
-    'The claim is contradicted.'
+    >>> check_verdict({"supported": 2, "contradicted": 0, "unsupported": 0})
+    'Both claims are supported.'
+    >>> check_verdict({"supported": 0, "contradicted": 1, "unsupported": 1})
+    'Neither of the two claims is supported; 1 is contradicted, and 1 has no source.'
+    >>> check_verdict({"supported": 3, "contradicted": 0, "unsupported": 0}, 1)
+    'All 3 claims are supported, 1 of them by its words or meaning alone.'
     """
     supported, contradicted, unsupported = (counts[name] for name in ("supported", "contradicted", "unsupported"))
     claims = supported + contradicted + unsupported
+    alone = f"by {'its' if by_words == 1 else 'their'} words or meaning alone"
+    how = "" if not by_words else f" {alone}" if by_words == supported else f", {by_words} of them {alone}"
     if not claims:
         return "There is no claim to check."
     if claims == 1:
-        return f"The claim {'is supported' if supported else 'is contradicted' if contradicted else 'has no source'}."
+        verdict = f"is supported{how}" if supported else "is contradicted" if contradicted else "has no source"
+        return f"The claim {verdict}."
     if supported == claims:
-        return f"All {claims} claims are supported."
+        return f"{'Both' if claims == 2 else f'All {claims}'} claims are supported{how}."
     parts = [f"{contradicted} {'is' if contradicted == 1 else 'are'} contradicted"] if contradicted else []
     parts += [f"{unsupported} {'has' if unsupported == 1 else 'have'} no source"] if unsupported else []
-    are = "is" if supported == 1 else "are"
-    return f"{supported or 'None'} of {claims} claims {are} supported; {', and '.join(parts)}."
+    none = "Neither of the two claims is" if claims == 2 else f"None of the {claims} claims is"
+    some = f"{supported} of {claims} claims {'is' if supported == 1 else 'are'}"
+    return f"{some if supported else none} supported{how}; {', and '.join(parts)}."
 
 
 def groups_verdict(sizes: Sequence[int], documents: int) -> str:

@@ -124,6 +124,18 @@ def _other_scripts(sample: str) -> Counter[str]:
 
 def _latin_language(sample: str, words: list[str]) -> str | None:
     """The language of a text in the Latin script, whose words are given in lower case."""
+    scores, known, signs = _scores(sample, words)
+    if not scores:
+        return None
+    (best, score), (_, next_best) = [*sorted(scores.items(), key=lambda item: -item[1]), ("", 0.0)][:2]
+    if best == "en":
+        return best if score > next_best and known[best] >= _MIN_SHARE * len(words) else None
+    clear = score >= max(_MIN_SCORE, _LEAD * next_best, _MIN_SHARE * len(words))
+    return best if clear and signs[best] >= _MIN_SIGNS else None
+
+
+def _scores(sample: str, words: list[str]) -> tuple[dict[str, float], Counter[str], Counter[str]]:
+    """What speaks for each language in a text in lower case with these words: scores, how many words it has, signs."""
     profiles = _profiles()
     scores, known, signs = defaultdict[str, float](float), Counter[str](), Counter[str]()
     for word, count in Counter(words).items():
@@ -137,22 +149,28 @@ def _latin_language(sample: str, words: list[str]) -> str | None:
             for code in codes if (count := sample.count(letter)) else ():
                 scores[code] += _LETTER_WEIGHT * count / len(codes)
                 signs[code] += 2 if len(codes) == 1 else 1
-    if not scores:
-        return None
-    (best, score), (_, next_best) = [*sorted(scores.items(), key=lambda item: -item[1]), ("", 0.0)][:2]
-    if best == "en":
-        return best if score > next_best and known[best] >= _MIN_SHARE * len(words) else None
-    clear = score >= max(_MIN_SCORE, _LEAD * next_best, _MIN_SHARE * len(words))
-    return best if clear and signs[best] >= _MIN_SIGNS else None
+    return scores, known, signs
+
+
+def leans_to_another(text: str) -> bool:
+    """Whether what little a text says of its language speaks for another one than English."""
+    sample = text[:_SAMPLE].casefold()
+    scores, _, _ = _scores(sample, [word for word in _LATIN.findall(sample) if len(word) > 1])
+    best = max(scores, key=scores.__getitem__, default="en")
+    return best != "en" and scores[best] >= max(_MIN_SCORE, 2 * scores.get("en", 0.0))
 
 
 def may_be_english(text: str) -> bool:
     """Whether a text may be English: it is, or it is so short that nothing says what it is.
 
+    >>> may_be_english("Haustiere sind verboten."), may_be_english("Lunch costs 5 euros.")
+    (False, True)
     >>> may_be_english("Nimm fünf Milligramm davon, und zwar dreimal am Tag nach dem Essen mit etwas Wasser.")
     False
     >>> may_be_english("Take five milligrams of it, three times a day after a meal with some water.")
     True
     """
     code = language(text)
-    return code == "en" or (code is None and len(_LATIN.findall(text[:_SAMPLE].casefold())) < _MIN_WORDS)
+    if code is not None or len(_LATIN.findall(text[:_SAMPLE].casefold())) >= _MIN_WORDS:
+        return code == "en"
+    return not leans_to_another(text)

@@ -38,7 +38,7 @@ def compare(
     with one, optimally; what is left over then is looked through for blocks that moved and were edited.
 
     Args:
-        old, new: two texts; `whymatch.versions.files.document_text` reads HTML and DOCX.
+        old, new: two texts; `whymatch.datasets.office.document_text` reads HTML and DOCX.
         spans: block (headings, rows of tables, and the sentences of paragraphs, list items and clauses), or as for
             `Aligner`: sentence, paragraph, line, …
         relations: whether to read in which words changed blocks contradict each other, and what both say of each

@@ -28,7 +28,8 @@ def conflicts(
         words: the offsets of words of the left and of the right text that a word aligner links.
         same: those of `words` that mean the same, all by default; the others only stand in the same place.
         claim: whether the left text is a claim, and the right one of the same matter and may say more: numbers and
-            dates are then compared where the right text has half of the claim's other words.
+            dates are then compared where the right text has half of the claim's other words, and antonyms where it has
+            nearly all.
         contradictory: whether the texts are known to contradict each other: numbers and dates are then compared where
             either text has half of the other's other words.
 
@@ -51,7 +52,7 @@ def _conflicts(pair: Correspondence, claims: Sequence[int]) -> list[Conflict]:
     return [
         *amount_conflicts(pair, claims),
         *name_conflicts(pair),
-        *opposite_conflicts(pair),
+        *opposite_conflicts(pair, claims),
         *role_conflicts(pair),
     ]
 

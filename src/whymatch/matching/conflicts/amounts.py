@@ -8,6 +8,7 @@ from whymatch.text.dates import Date
 from whymatch.text.measures import Quantity
 from whymatch.text.spans import Span
 
+_DASHES = ("-", "–")
 _MIN_SHARED = 0.85  # of the other words: below, two texts may speak of different things
 _MIN_SHARED_CLAIM = 0.5  # of a text's other words, where something else says that both texts are on one matter
 
@@ -39,7 +40,7 @@ def amount_conflicts(pair: Correspondence, claims: Sequence[int] = ()) -> list[C
         for i, j, a, b in ((i, j, sides[0][i], sides[1][j]) for i in own for j in other)
         if comparable(a.amount, b.amount) and _corresponds(pair, a, b, sides, (len(own), len(other)))
     ]
-    return [_conflict(sides[0][i].amount, sides[1][j].amount) for i, j in _matching(candidates)]
+    return [_conflict(pair, sides[0][i].amount, sides[1][j].amount) for i, j in _matching(candidates)]
 
 
 def _matching(ranked: list[tuple[int, int, int]]) -> list[tuple[int, int]]:
@@ -82,9 +83,24 @@ def _vague(place: Place) -> bool:
     return isinstance(place.amount, Quantity) and place.amount.vague
 
 
-def _conflict(one: Amount, other: Amount) -> Conflict:
+def _conflict(pair: Correspondence, one: Amount, other: Amount) -> Conflict:
     years = all(isinstance(amount, Date) or amount.year for amount in (one, other))
-    return Conflict("date" if years else "number", (_marked(one, other),), (_marked(other, one),))
+    left, right = (
+        _whole_range(text, _marked(own, against), places)
+        for text, own, against, places in zip(pair.texts, (one, other), (other, one), pair.amounts, strict=True)
+    )
+    return Conflict("date" if years else "number", (left,), (right,))
+
+
+def _whole_range(text: str, span: Span, places: Sequence[Place]) -> Span:
+    """The span of an amount, with the other end of its range where it is one of two: "3-5 days"."""
+    for place in places:
+        start, end = place.amount.span
+        if text[end : span.start].strip() in _DASHES and end <= span.start:
+            return Span(start, span.end)
+        if text[span.end : start].strip() in _DASHES and span.end <= start:
+            return Span(span.start, end)
+    return span
 
 
 def _marked(amount: Amount, other: Amount) -> Span:

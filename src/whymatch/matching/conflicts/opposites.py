@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_left
+from collections.abc import Sequence
 
 from whymatch.matching.conflicts.correspondence import Conflict, Correspondence
 from whymatch.text.antonyms import are_antonyms
@@ -52,10 +53,14 @@ _AUXILIARIES = frozenset(
 _CLAUSE_ENDS = frozenset(str.split(", ; : . ! ? and but or because that which who"))
 
 
-def opposite_conflicts(pair: Correspondence) -> list[Conflict]:
-    """Negations and antonyms; one of each about the same word cancel out: "not cheap" and "expensive"."""
+def opposite_conflicts(pair: Correspondence, claims: Sequence[int] = ()) -> list[Conflict]:
+    """Negations and antonyms; one of each about the same word cancel out: "not cheap" and "expensive".
+
+    `claims` are the sides of texts that the other may say more than, where something else says that both are on one
+    matter.
+    """
     side, extra = _extra_cues(pair)
-    opposites = {(i, j) for i, j in _antonyms(pair) if not any(0 < (i, j)[side] - cue <= 3 for cue in extra)}
+    opposites = {(i, j) for i, j in _antonyms(pair, claims) if not any(0 < (i, j)[side] - cue <= 3 for cue in extra)}
     negations = [(pair.left, pair.right)[side][cue].span for cue in extra if _denies(pair, side, cue)]
     if len(extra) == 2 and not any(
         word.lower in _CLAUSE_ENDS for word in (pair.left, pair.right)[side][extra[0] : extra[1]]
@@ -137,7 +142,7 @@ def _denies(pair: Correspondence, side: int, cue: int) -> bool:
     return bool(aligned) and not opposite and own[cue].lower != "without"
 
 
-def _antonyms(pair: Correspondence) -> set[tuple[int, int]]:
+def _antonyms(pair: Correspondence, claims: Sequence[int]) -> set[tuple[int, int]]:
     """The numbers of words of opposite meaning that stand in the same place, neither of them in the other text."""
     opposites = set[tuple[int, int]]()
     for i, j in pair.links | pair.replaced:
@@ -147,6 +152,7 @@ def _antonyms(pair: Correspondence) -> set[tuple[int, int]]:
         if (i, j) not in pair.substituted and (one.lemmas & pair.lemmas[1] or other.lemmas & pair.lemmas[0]):
             continue
         needed = 1 if one.carries_meaning and other.carries_meaning else 2
-        if pair.context(range(i, i + 1), range(j, j + 1)) >= needed and pair.shared([i], [j]) >= _MIN_SHARED_ANTONYM:
+        shared = max([pair.shared([i], [j]), *(pair.shared_of(side, [(i, j)[side]]) for side in claims)])
+        if pair.context(range(i, i + 1), range(j, j + 1)) >= needed and shared >= _MIN_SHARED_ANTONYM:
             opposites.add((i, j))
     return opposites

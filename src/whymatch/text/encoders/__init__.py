@@ -87,6 +87,18 @@ def unread(encoder: object, text: Document) -> str | None:
     return name
 
 
+def unread_notes(encoder: object, texts: Iterable[tuple[str, str]]) -> list[str]:
+    """What a reader has to know of texts, by what they are called, in languages that the encoder does not read."""
+    named = [(called, unread_language(encoder, text)) for called, text in texts]
+    notes = [
+        f"{called} looks {name}, a language that {getattr(encoder, 'name', encoder)} does not read."
+        for called, name in named
+        if name is not None
+    ]
+    names = [name for _, name in named if name is not None]
+    return [*notes, other_languages(encoder, *names)] if notes else []
+
+
 def check_readable(encoder: object, side: str, text: Document) -> None:
     """Checks that an encoder can read something of a text; `side` says which text it is, such as "left" or "query".
 
@@ -110,7 +122,7 @@ def _reads_nothing_of(encoder: object, text: Document) -> bool:
     return bool(spoken) and not any(encoder.reads(spoken))
 
 
-def unread_note(encoder: object, documents: Mapping[str, int], count: int) -> str | None:
+def unread_documents_note(encoder: object, documents: Mapping[str, int], count: int) -> str | None:
     """What to know of `count` documents, of which so many are in languages, by name, that an encoder does not read."""
     if not (total := sum(documents.values())):
         return None

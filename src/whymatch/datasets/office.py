@@ -23,6 +23,10 @@ _ROWS = (
 _LOOKS_LIKE_HTML = re.compile(r"\s*(?:<!doctype html|<html[\s>]|<\?xml[^>]*>\s*<!doctype html)", re.IGNORECASE)
 
 
+MARKUP_ENDINGS = (".html", ".htm", ".xhtml", ".docx")
+"""The endings of files whose text is not what stands in them."""
+
+
 def document_text(data: bytes, name: str, *, encoding: str = "utf-8", max_mb: float = 5) -> str:
     """The text of a file: of a DOCX by its content, of HTML by its name or its first tag, else as it stands.
 
@@ -32,7 +36,7 @@ def document_text(data: bytes, name: str, *, encoding: str = "utf-8", max_mb: fl
     if data[:4] == b"PK\x03\x04":
         return docx_text(data, name, max_mb)
     text = decoded(data, name, encoding)
-    if name.lower().endswith((".html", ".htm", ".xhtml")) or _LOOKS_LIKE_HTML.match(text):
+    if name.lower().endswith(MARKUP_ENDINGS) or _LOOKS_LIKE_HTML.match(text):
         return html_text(_with_rows(text))
     return text
 

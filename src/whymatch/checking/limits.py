@@ -1,0 +1,115 @@
+"""Words with which a source says less than a claim: conditions, denials and doubts that the claim leaves out."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from whymatch.checking.evidence import stem
+from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
+from whymatch.text.antonyms import are_antonyms, lemmas
+from whymatch.text.spans import words
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_CONDITIONS = _set("if unless provided")
+_DOUBTS = _set("whether unclear alleged allegedly allegation rumour rumor hypothesis doubt doubtful unlikely")
+_NEGATORS = _set("not never no cannot neither nor without hardly nobody none nothing nowhere")
+_DENIALS = _set(
+    """deny reject refuse fail stop cease drop end discontinue cancel prevent prohibit forbid ban lose withdraw revoke
+    abolish suspend disprove refute"""
+)
+_IMPLICIT = re.compile(r"(?:un|dis|im|non|ir)[a-z]{4,}|[a-z]{3,}less|[a-z]+n['’]t")
+_BE = frozenset(str.split("is are was were be been being"))
+_ONLY = _set("only exclusively solely")
+_AS_ONLY = _ONLY | _NEGATORS | _set("alone just sole restricted limited reserved except unless none nobody")
+_ALL = _set("all every always each entire everyone everything")
+_SOME = _set("some many most several few sometimes often usually mostly partly half nearly almost")
+_PART_ENDS = re.compile(r"[;:]\s|,?\s+(?:and|but|while|whereas|although|though)\s|[.!?]\s|\n|\s[–—]\s|[()]")
+_NEAR = 2  # words with meaning after a word that denies, which it may deny
+
+
+class _Word(NamedTuple):
+    """A word of a text in lower case, or a punctuation mark."""
+
+    form: str
+    stem: str
+    lemmas: frozenset[str]
+    """What it may be an inflected form of."""
+
+    @property
+    def carries_meaning(self) -> bool:
+        return self.form[:1].isalnum() and self.form not in FUNCTION_WORDS and not self.form.endswith("n't")
+
+
+def limits(claim: str, text: str) -> list[str]:
+    """The words that make a claim more than what a text says, though the text may have all other words of it.
+
+    Of the text: a condition, a negation, a denial or a doubt in the part of it that has words of the claim, where the
+    claim has none; and the opposite of a word of the claim beside the words that follow it in the claim. Of the claim:
+    "only", and "all" where the text has "some".
+
+    >>> limits("The drug cures cancer.", "The study examined whether the drug cures cancer.")
+    ['whether']
+    >>> limits("The shop is open on Sundays.", "The shop is open on weekdays and closed on Sundays.")
+    ['closed']
+    >>> limits("The drug cures cancer.", "The drug cures cancer. It is unclear whether it is safe.")
+    []
+    """
+    own, other = _words(claim), _words(text)
+    said, there = (frozenset[str]().union(*(word.lemmas for word in side)) for side in (own, other))
+    found = [word.form for word in own if word.lemmas & _ONLY and not there & _AS_ONLY]
+    if there & _SOME and not there & _ALL and not said & _SOME:
+        found += [word.form for word in own if word.lemmas & _ALL]
+    content = {word.stem for word in own if word.carries_meaning}
+    denies = said & (_DENIALS | _NEGATORS) or any(_IMPLICIT.fullmatch(word.form) for word in own)
+    for part in map(_words, _PART_ENDS.split(text)):
+        places = [number for number, word in enumerate(part) if word.stem in content]
+        for number, word in enumerate(part if places else ()):
+            condition = (
+                word.lemmas & _CONDITIONS and not said & _CONDITIONS and _leaves_out(part[number + 1 :], content)
+            )
+            doubt = word.lemmas & _DOUBTS and not said & _DOUBTS and places[-1] > number
+            if condition or doubt or (not denies and _denied(part, number, places)):
+                found.append(word.form)
+    return list(dict.fromkeys([*found, *_opposites(own, other)]))
+
+
+def _words(text: str) -> list[_Word]:
+    forms = (text[start:end].lower().replace("’", "'") for start, end in words(text))
+    return [_Word(form, stem(form), lemmas(form)) for form in forms]
+
+
+def _leaves_out(condition: Sequence[_Word], content: set[str]) -> bool:
+    """Whether a claim with these words says nothing of a condition, which ends at the next comma."""
+    end = next((number for number, word in enumerate(condition) if word.form == ","), len(condition))
+    stems = {word.stem for word in condition[:end] if word.carries_meaning}
+    return bool(stems) and not stems & content
+
+
+def _denied(part: Sequence[_Word], number: int, places: Sequence[int]) -> bool:
+    """Whether a word denies one of these places of its part: one soon after it, or in the passive one before it."""
+    word = part[number]
+    denial = word.lemmas & _DENIALS
+    if not (denial or word.lemmas & _NEGATORS or word.form.endswith("n't")):
+        return False
+    if denial and {before.form for before in part[max(0, number - 2) : number]} & _BE:
+        return places[0] < number
+    after = [place for place in range(number + 1, len(part)) if part[place].carries_meaning][:_NEAR]
+    return bool({*after} & {*places})
+
+
+def _opposites(own: Sequence[_Word], other: Sequence[_Word]) -> Iterator[str]:
+    """The opposites of words of a claim that stand nearer before what follows these in the claim than they do."""
+    for number, word in enumerate(own):
+        if not word.carries_meaning:
+            continue
+        pairs = [place for place, one in enumerate(other) if are_antonyms(word.form, one.form)]
+        following = next((one.stem for one in own[number + 1 :] if one.carries_meaning), None)
+        end = next((place for place, one in enumerate(other) if one.stem == following), 0)
+        before = [place for place in pairs if place < end]
+        same = [place for place in range(end) if other[place].stem == word.stem]
+        if before and same and before[-1] > same[-1]:
+            yield other[before[-1]].form
