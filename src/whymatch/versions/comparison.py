@@ -27,7 +27,7 @@ class Change:
         texts: those characters.
         was, where: the number of its clause, the heading above it or its line, in each text; "" where it is not.
         edited: whether its words differ; of what moved, whether it was edited as well.
-        renumbered: whether its own number differs.
+        numbers: the bullet and the number that it begins with in each version, as they stand; "" where there is none.
         marks: the words that differ, as spans of each text; without them both sides are equal, word by word.
         conflicts: words that contradict each other: numbers, dates, names, negations, antonyms, roles.
         relation: what both sides say of each other, as a whole; None where that was not read.
@@ -41,7 +41,7 @@ class Change:
     was: str
     where: str
     edited: bool = False
-    renumbered: bool = False
+    numbers: tuple[str, str] = ("", "")
     marks: tuple[tuple[Span, ...], tuple[Span, ...]] = ((), ())
     conflicts: tuple[Conflict, ...] = ()
     relation: Relation | None = None
@@ -50,6 +50,11 @@ class Change:
     def matters(self) -> bool:
         """Whether both sides contradict each other: in words, or as a whole."""
         return bool(self.conflicts) or (self.relation is not None and self.relation.name == "contradicts")
+
+    @property
+    def renumbered(self) -> bool:
+        """Whether it is in both versions and begins with another number or bullet."""
+        return bool(self.left and self.right) and self.numbers[0] != self.numbers[1]
 
     @property
     def reworded(self) -> bool:
@@ -70,6 +75,7 @@ class Change:
             "reworded": self.reworded,
             "edited": self.edited,
             "renumbered": self.renumbered,
+            "numbers": [*self.numbers],
             "left": [*self.left],
             "right": [*self.right],
             "places": [None if place is None else [*place] for place in self.places],
