@@ -12,6 +12,7 @@ from whymatch.versions.comparison import Change, ChangeKind, Comparison
 from whymatch.versions.linking import Joined, Side, joined, unmatched
 from whymatch.versions.meaning import with_meaning
 from whymatch.versions.numbering import Number, agreed
+from whymatch.versions.rewording import only_emphasis_differs
 from whymatch.versions.words import differing
 
 if TYPE_CHECKING:
@@ -168,18 +169,20 @@ def _change(one: Joined, left: Version, right: Version) -> Change:
     """What became of blocks that belong together, before their relation is read."""
     own, other = left.covering(one.left), right.covering(one.right)
     keys = ["\n".join(v.side.keys[n] for n in numbers) for v, numbers in ((left, one.left), (right, one.right))]
-    marks = differing(*_wordings(one, left, right)) if keys[0] != keys[1] else ((), ())
+    edited, wordings = keys[0] != keys[1], _wordings(one, left, right)
+    marks = differing(*wordings) if edited else ((), ())
     return Change(
-        _kind(one, edited=keys[0] != keys[1]),
+        _kind(one, edited=edited),
         one.left,
         one.right,
         (own, other),
         (left.text[own.start : own.end], right.text[other.start : other.end]),
         left.places[one.left[0]],
         right.places[one.right[0]],
-        edited=keys[0] != keys[1],
+        edited=edited,
         numbers=(left.marker(one.left[0]), right.marker(one.right[0])),
         marks=(_shifted(marks[0], own.start), _shifted(marks[1], other.start)),
+        reworded=edited and only_emphasis_differs(*wordings),
     )
 
 

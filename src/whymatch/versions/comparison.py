@@ -31,6 +31,8 @@ class Change:
         marks: the words that differ, as spans of each text; without them both sides are equal, word by word.
         conflicts: words that contradict each other: numbers, dates, names, negations, antonyms, roles.
         relation: what both sides say of each other, as a whole; None where that was not read.
+        reworded: whether it is edited and still says the same: only its emphasis differs, or the relation says so,
+            nothing was added or taken out, and no word such as "all", "most" or "only" differs.
     """
 
     kind: ChangeKind
@@ -45,6 +47,7 @@ class Change:
     marks: tuple[tuple[Span, ...], tuple[Span, ...]] = ((), ())
     conflicts: tuple[Conflict, ...] = ()
     relation: Relation | None = None
+    reworded: bool = False
 
     @property
     def matters(self) -> bool:
@@ -55,11 +58,6 @@ class Change:
     def renumbered(self) -> bool:
         """Whether it is in both versions and begins with another number or bullet."""
         return bool(self.left and self.right) and self.numbers[0] != self.numbers[1]
-
-    @property
-    def reworded(self) -> bool:
-        """Whether it is edited and still says the same, as far as relations were read."""
-        return self.edited and not self.matters and self.relation is not None and self.relation.name == "same"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
