@@ -7,7 +7,9 @@ from importlib.resources import files
 from typing import NamedTuple
 
 _SAMPLE = 20_000  # characters of a long text that are looked at
-_ADDRESS = re.compile(r"(?:\w+://|www\.)\S+|\S+@\S+\.\w+", re.ASCII)  # words of no language
+_ADDRESS = re.compile(  # words of no language; each is looked for from its first character on alone, in linear time
+    r"(?:(?<!\w)\w+://|www\.)\S+|(?<!\S)[^\s@]+@\S+\.\w+", re.ASCII
+)
 _LATIN = re.compile(r"[a-z\u00aa\u00ba\u00df-\u024f\u1e00-\u1eff]+")  # in lower case
 _SCRIPTS = {
     "Han": "\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f",
