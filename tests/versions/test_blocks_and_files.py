@@ -156,3 +156,11 @@ def test_a_row_of_a_table_in_html_is_one_block() -> None:
     rows = "<tr><th>item</th>\n<th>price</th></tr><tr class=x><td>gas. oil.</td><td align=right>5</td></tr>"
     text = document_text(f"<table>{rows}</table>".encode(), "a.html")
     assert pieces(text) == ["| item | price |", "| gas. oil. | 5 |"]
+
+
+def test_items_of_lists_in_html_are_no_headings() -> None:
+    text = document_text(
+        b"<ul><li>Express: 9.90 EUR</li><li class=x><p>Standard</p></li><li>3. Gas</li></ul>", "a.html"
+    )
+    assert text == "- Express: 9.90 EUR\n\n- Standard\n\n3. Gas"
+    assert not any(block.heading for block in blocks(text)[:2])

@@ -33,7 +33,7 @@ def test_the_same_words_in_another_order_may_say_the_same(order: list[str]) -> N
     assert may_say_the_same(PARAGRAPHS[0], new, differing(PARAGRAPHS[0], new))
 
 
-@given(st.sets(st.integers(0, 11)), st.sampled_from(["*", "**", "_", "`"]))
+@given(st.sets(st.integers(0, 10)), st.sampled_from(["*", "**", "_", "`"]))
 def test_emphasis_put_in_or_taken_out_is_no_change_of_words(places: set[int], mark: str) -> None:
     plain = PARAGRAPHS[0].split()
     marked = " ".join(f"{mark}{word}{mark}" if n in places else word for n, word in enumerate(plain))
