@@ -271,7 +271,8 @@ def test_scripts_in_names_of_files_do_not_run(visit: Visit) -> None:
 def test_a_file_of_html_is_read_as_the_command_line_reads_it_and_one_of_word_is_refused(visit: Visit) -> None:
     page = visit()
     html = """<!doctype html><title>Fees</title><script>window.hacked = 1</script><h1>Our <b>fees</b></h1>
-      <p style="color: red">Rent &amp; gas<br>per month.<ul><li>Express: 9.90 €</li><li><p>Standard: 5.90 €</p></li></ul>
+      <style>p {}</style><p style="color: red">Rent &amp; gas<br>per month.
+      <ul><li>Express: 9.90 €</li><li><p>Standard: 5.90 €</p></li></ul>
       <table><tr><th>item</th><th>price</th></tr><tr><td>gas. oil.</td><td>5</td></tr></table>
       <img src=x onerror="window.hacked = 1"><pre>a\n  b</pre><p>3.1 Rent is   due."""
     payload: Any = {"name": "fees.html", "mimeType": "text/html", "buffer": html.encode()}

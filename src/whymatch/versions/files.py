@@ -39,7 +39,7 @@ def document_text(data: bytes, name: str, *, encoding: str = "utf-8", max_mb: fl
 
 
 def _with_rows(html: str) -> str:
-    """HTML in which the cells of a row are one block, with a bar around each, and items that have no number a bullet."""
+    """HTML in which the cells of a row are one block, with a bar around each, and items have a number or a bullet."""
     for pattern, written in _ROWS:
         html = pattern.sub(written, html)
     return html
