@@ -6,7 +6,8 @@ const htmlText = (html) => {
     ("ARTICLE ASIDE BLOCKQUOTE DD DETAILS DIV DL DT FIGURE FOOTER FORM H1 H2 H3 H4 H5 H6 HEADER HR LI MAIN NAV OL P PRE SECTION "
       + "SUMMARY TABLE TBODY TFOOT THEAD TR UL").split(" "),
   );
-  const unstyled = html.replace(/<[a-z][^<>]*>/gi, (tag) => tag.replace(/\sstyle\s*=/gi, " data-style=")); // as the policy asks
+  const unstyled = html.replace(/<[a-z][^<>]*>/gi, (tag) => tag.replace(/\sstyle\s*=/gi, " data-style=")) // as the policy asks
+    .replace(/<(\/?)style\b/gi, "<$1template");
   const page = new DOMParser().parseFromString(unstyled, "text/html");
   for (const element of page.querySelectorAll(unseen)) element.remove();
   const texts = [];
