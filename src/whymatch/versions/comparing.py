@@ -138,7 +138,11 @@ class Version:
         for block in self.blocks:
             number = block.number
             behind = "" if number is None else self.text[number.body : block.span.end]
-            rows.append(number and (number, bool(block.label), "\n".join(behind[a:b] for a, b in words(behind))))
+            rows.append(
+                None
+                if number is None
+                else (number, bool(block.label), "\n".join(behind[a:b] for a, b in words(behind)))
+            )
         return rows
 
     def marker(self, number: int) -> str:
