@@ -11,6 +11,7 @@ import pytest
 import whymatch as wm
 from tests.serve.serving import HACK, LEFT, RIGHT, Served, serving
 from tests.show.test_browser import WATCH, background, browser, scrolls_sideways, shown  # noqa: F401
+from whymatch.datasets.office import document_text
 from whymatch.learning import Projected
 from whymatch.matching.alignment import Alignment
 from whymatch.transport.constraints import CONSTRAINTS
@@ -265,6 +266,23 @@ def test_scripts_in_names_of_files_do_not_run(visit: Visit) -> None:
     page.locator(".box:has(#right) input[type=file]").set_input_files(broken)
     page.get_by_text("is no text in UTF-8").wait_for()
     assert page.locator("main img").count() == 0
+
+
+def test_a_file_of_html_is_read_as_the_command_line_reads_it_and_one_of_word_is_refused(visit: Visit) -> None:
+    page = visit()
+    html = """<!doctype html><title>Fees</title><script>window.hacked = 1</script><h1>Our <b>fees</b></h1>
+      <style>p {}</style><p style="color: red">Rent &amp; gas<br>per month.
+      <ul><li>Express: 9.90 €</li><li><p>Standard: 5.90 €</p></li></ul>
+      <table><tr><th>item</th><th>price</th></tr><tr><td>gas. oil.</td><td>5</td></tr></table>
+      <img src=x onerror="window.hacked = 1"><pre>a\n  b</pre><p>3.1 Rent is   due."""
+    payload: Any = {"name": "fees.html", "mimeType": "text/html", "buffer": html.encode()}
+    page.locator(".box:has(#left) input[type=file]").set_input_files(payload)
+    page.get_by_text("was read").wait_for()
+    assert page.get_by_label("Left text", exact=True).input_value() == document_text(html.encode(), "fees.html")
+    word: Any = {"name": "fees.docx", "mimeType": "application/zip", "buffer": b"PK\x03\x04 and more"}
+    page.locator(".box:has(#right) input[type=file]").set_input_files(word)
+    page.get_by_text("save it as plain text or HTML").wait_for()
+    assert page.get_by_label("Right text", exact=True).input_value() == ""
 
 
 def test_a_file_can_be_dropped(visit: Visit) -> None:

@@ -19,24 +19,50 @@ def pieces(text: str) -> list[str]:
 
 def test_a_number_is_no_sentence_and_stays_with_its_clause() -> None:
     clauses = "3. Rent\n3.1 The tenant pays. It is due on Monday.\n3.2. No. 5 is let.\n"
-    text = f"{clauses}(a) gas\nb) water\n§ 4 Keys are returned.\n"
+    text = f"{clauses}(a) gas\n(b) water\n§ 4 Keys are returned.\n§ 5 Dogs stay.\n"
     assert pieces(text) == [
         "3. Rent", "3.1 The tenant pays.", "It is due on Monday.", "3.2. No. 5 is let.",
-        "(a) gas", "b) water", "§ 4 Keys are returned.",
+        "(a) gas", "(b) water", "§ 4 Keys are returned.", "§ 5 Dogs stay.",
     ]  # fmt: skip
-    assert [block.label for block in blocks(text)] == ["3", "3.1", "", "3.2", "(a)", "b", "§ 4"]
+    assert [block.label for block in blocks(text)] == ["3", "3.1", "", "3.2", "(a)", "(b)", "§ 4", "§ 5"]
     assert text[blocks(text)[1].body :].startswith("The tenant pays.")
 
 
-def test_an_amount_or_a_year_at_the_start_of_a_sentence_is_no_number_of_a_clause() -> None:
-    for text in (
-        "24 months is the term.",
-        "2024 was dry.",
-        "5 km from here is a lake.",
-        "A garden is there.",
-        "I agree to it.",
-    ):
-        assert [block.label for block in blocks(text)] == [""]
+@pytest.mark.parametrize(
+    "text",
+    [
+        "24 months is the term.", "2024 was dry.", "5 km from here is a lake.", "A garden is there.", "I agree to it.",
+        "0.5 mg of the drug is given daily.", "12.50 euros per hour are paid.", "- 3.5 percent for loans",
+        "1.5.2024 is a holiday.", "12.05.2024 Vertragsbeginn", "12.05. Vertragsbeginn", "7.30 p.m.: Dinner",
+        "Clause 5.2 applies.", "Article 5 shall survive.", "C. difficile is a germ.", "1. FC Köln won.",
+        "3.5 percent for loans\n7.5 percent for others", "Clause 5 applies.\nClause 6 applies.",
+    ],
+)  # fmt: skip
+def test_an_amount_a_date_or_a_reference_at_the_start_of_a_line_is_no_number_of_a_clause(text: str) -> None:
+    assert {block.label for block in blocks(text)} == {""}
+    own = blocks(text)[0]
+    assert own.body == (2 if text.startswith("-") else 0)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["1.", "2."],
+        ["2.9", "3.1"],
+        ["3.", "3.1", "3.2", "4."],
+        ["(i)", "(ii)"],
+        ["(h)", "(i)"],
+        ["Article 5", "Article 6"],
+    ],
+)
+def test_numbers_in_a_sequence_are_numbers_of_clauses(labels: list[str]) -> None:
+    text = "\n\n".join(f"{label} The tenant pays for it, and nobody else does." for label in labels)
+    assert [block.label for block in blocks(text)] == [label.rstrip(".") for label in labels]
+
+
+def test_a_line_of_a_list_is_no_heading() -> None:
+    text = "Rates\n\nExpress: 9.90 €\n\nStandard: 5.90 €\n\n- Gas\n- Water\n"
+    assert [block.heading for block in blocks(text)] == [True, False, False, False, False]
 
 
 def test_headings_rows_and_items_of_markdown_are_blocks() -> None:
@@ -130,3 +156,11 @@ def test_a_row_of_a_table_in_html_is_one_block() -> None:
     rows = "<tr><th>item</th>\n<th>price</th></tr><tr class=x><td>gas. oil.</td><td align=right>5</td></tr>"
     text = document_text(f"<table>{rows}</table>".encode(), "a.html")
     assert pieces(text) == ["| item | price |", "| gas. oil. | 5 |"]
+
+
+def test_items_of_lists_in_html_are_no_headings() -> None:
+    text = document_text(
+        b"<ul><li>Express: 9.90 EUR</li><li class=x><p>Standard</p></li><li>3. Gas</li></ul>", "a.html"
+    )
+    assert text == "- Express: 9.90 EUR\n\n- Standard\n\n3. Gas"
+    assert not any(block.heading for block in blocks(text)[:2])

@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Sequence
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 import whymatch as wm
 from whymatch.text.spans import Span, words
-from whymatch.versions.blocks import blocks
+from whymatch.versions.comparing import versions_of
 from whymatch.versions.comparison import Change, Comparison
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -82,12 +83,14 @@ def test_kinds_say_how_many_blocks_there_are_and_same_means_the_same_words(pair:
 
 def bare(comparison: Comparison, change: Change, side: int, marks: Sequence[Span] = ()) -> list[str]:
     """The words of one side of a change that are in none of the marks, without numbers and bullets."""
-    text, numbers = ((comparison.left, change.left), (comparison.right, change.right))[side]
-    own = [blocks(text.text)[number] for number in numbers]
+    version = versions_of(comparison.left.text, comparison.right.text)[side]
+    own = [version.blocks[number] for number in (change.left, change.right)[side]]
     spans = [
-        Span(block.body + a, block.body + b) for block in own for a, b in words(text.text[block.body : block.span.end])
+        Span(block.body + a, block.body + b)
+        for block in own
+        for a, b in words(version.text[block.body : block.span.end])
     ]
-    return [text[span] for span in spans if not any(start <= span.start < end for start, end in marks)]
+    return [version.text[slice(*span)] for span in spans if not any(start <= span.start < end for start, end in marks)]
 
 
 @given(versions())
@@ -214,7 +217,7 @@ def test_clauses_that_have_only_other_numbers_are_the_same_but_renumbered() -> N
     assert all(change.renumbered for change in comparison.changes if change.kind == "same")
     assert not compared(old, new.split("\n", 1)[1]).same
     verdict = compared(old, new.split("\n", 1)[1]).verdict
-    assert verdict == "Both versions have the same words: 2 passages unchanged (2 renumbered)."
+    assert verdict == "Both versions have the same words: 2 passages unchanged (2 renumbered: 1. → 2., 2. → 3.)."
 
 
 def test_only_blocks_that_changed_are_encoded() -> None:
@@ -250,3 +253,47 @@ def test_texts_in_another_language_are_compared_without_relations(minilm: Path) 
     comparison = wm.compare(old, old.replace("ersten", "dritten"))
     assert comparison.counts["changed"] == 1
     assert any("English" in remark for remark in comparison.remarks)
+
+
+LINES = """# 1. Terms & fees
+1. Rent is due on the 3. of May.
+1.1 The tenant pays 900 EUR.
+(a) gas and 0.5 l of oil
+(b) water: 3.5 percent
+- 3.5 percent for loans
+* two; three
+2) Dogs (all of them) stay.
+3) Cats may go.
+**1.2** Bold, *and* _bolder_.
+§ 4 Keys are returned.
+| gas | 5 EUR | -3 |
+> 12.05.2024 Vertragsbeginn
+7.30 p.m.: Dinner
+Clause 5.2 applies.
+C. difficile is a germ.
+iv. Öl kostet 1.000,50 €
+Ware 2: 5 < 6 # yes""".splitlines()
+
+
+@given(st.data())
+@settings(max_examples=80, deadline=None)
+def test_a_change_of_any_character_is_reported_and_another_number_is_shown_beside_the_old_one(
+    data: st.DataObject,
+) -> None:
+    lines = data.draw(st.lists(st.sampled_from(LINES), min_size=1, max_size=5))
+    line = data.draw(st.integers(0, len(lines) - 1))
+    place = data.draw(st.sampled_from([n for n, one in enumerate(lines[line]) if not one.isspace()]))
+    other = data.draw(st.sampled_from([one for one in "0179abvxC.,:;)(-+*#€|" if one != lines[line][place]]))
+    changed = f"{lines[line][:place]}{other}{lines[line][place + 1 :]}"
+    ends = data.draw(st.sampled_from(["\n", "\n\n"]))
+    comparison = compared(ends.join(lines), ends.join([*lines[:line], changed, *lines[line + 1 :]]))
+    reported = [change for change in comparison.changes if change.kind != "same" or change.renumbered]
+    assert reported
+    text, page = str(comparison), unescape(comparison.to_html())
+    for change in reported:
+        assert change.renumbered or change.edited or change.kind in ("moved", "new", "missing")
+        if change.renumbered:
+            assert change.numbers[0] != change.numbers[1]
+            for number in filter(None, change.numbers):
+                assert number in text or number.rstrip(".") in text
+                assert number in " ".join(page.split())

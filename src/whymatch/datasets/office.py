@@ -16,9 +16,10 @@ _STRICT_WORD = "http://purl.oclc.org/ooxml/wordprocessingml/main"
 _MAX_SHARE = 20  # megabytes of XML for each megabyte of text that is allowed: markup is longer than what it marks
 _MAX_DEPTH = 200
 _ROWS = (
-    (re.compile(r"</t[dh]\s*>\s*<t[dh]\b[^>]*>", re.IGNORECASE), " | "),
-    (re.compile(r"(<tr\b[^>]*>\s*<t[dh]\b[^>]*>)", re.IGNORECASE), r"\1| "),
+    (re.compile(r"</t[dh]\s*>\s*<t[dh]\b[^<>]*>", re.IGNORECASE), " | "),
+    (re.compile(r"(<tr\b[^<>]*>\s*<t[dh]\b[^<>]*>)", re.IGNORECASE), r"\1| "),
     (re.compile(r"(</t[dh]\s*>\s*</tr\s*>)", re.IGNORECASE), r" |\1"),
+    (re.compile(r"(<li\b[^<>]*>\s*(?:<p\b[^<>]*>\s*)?)(?=[^<\s\d(§•*–-])", re.IGNORECASE), r"\1- "),
 )
 _LOOKS_LIKE_HTML = re.compile(r"\s*(?:<!doctype html|<html[\s>]|<\?xml[^>]*>\s*<!doctype html)", re.IGNORECASE)
 
@@ -42,7 +43,7 @@ def document_text(data: bytes, name: str, *, encoding: str = "utf-8", max_mb: fl
 
 
 def _with_rows(html: str) -> str:
-    """HTML in which the cells of a row are one block, with a bar around each."""
+    """HTML in which the cells of a row are one block, with a bar around each, and items have a number or a bullet."""
     for pattern, written in _ROWS:
         html = pattern.sub(written, html)
     return html

@@ -29,7 +29,7 @@ from whymatch.show.html import PICTURE_SCRIPTS
 _FILES = {
     "/": ("page.html",),
     "/page.css": ("picture.css", "gallery.css", "checked.css", "changes.css", "page.css"),
-    "/page.js": (*PICTURE_SCRIPTS, "gallery.js", "checked.js", "examples.js", "page.js"),
+    "/page.js": (*PICTURE_SCRIPTS, "gallery.js", "checked.js", "examples.js", "reading.js", "page.js"),
     "/icon.svg": ("icon.svg",),
 }
 _SECONDS_TO_STOP = 10.0  # for a batch that is being encoded

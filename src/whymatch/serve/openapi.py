@@ -150,6 +150,7 @@ _CHANGE = _record(
         "reworded": _BOOLEAN,
         "edited": _BOOLEAN,
         "renumbered": _BOOLEAN,
+        "numbers": _array(_STRING, "The bullet and the number that it begins with in each version."),
         "left": _BLOCKS,
         "right": _BLOCKS,
         "places": _array({"type": ["array", "null"], "items": _INTEGER}, "Its characters in each version."),

@@ -26,7 +26,7 @@ from whymatch.text.document import Document
 from whymatch.text.encoders import token_counts, tokens_read
 from whymatch.text.spans import is_blank
 from whymatch.transport.constraints import Constraint, UpTo
-from whymatch.versions.comparing import Version, texts_to_read
+from whymatch.versions.comparing import Version, texts_to_read, versions_of
 
 Text: TypeAlias = str | list[str]
 Documents: TypeAlias = tuple[Document, Document]
@@ -150,7 +150,7 @@ def comparing(models: Models, asked: CompareRequest) -> Question:
     """The question of /compare. Only blocks that are not in both versions are read."""
     _check_characters(models.limits, [asked.old, asked.new])
     aligner = models.aligner_of_sentences()
-    old, new = (Version.of(text, asked.spans, limit=models.limits.blocks) for text in (asked.old, asked.new))
+    old, new = versions_of(asked.old, asked.new, asked.spans, limit=models.limits.blocks)
     read = texts_to_read(old, new)
     tokens = _check_tokens(models.limits, sum(token_counts(aligner.encoder, [*read[0], *read[1]])))
     advice = "Compare shorter versions, or larger spans."

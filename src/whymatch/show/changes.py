@@ -42,21 +42,30 @@ def changes_in_words(changes: Sequence[Change]) -> str:
         noun = "1 change that matters" if len(matter) == 1 else f"{len(matter)} changes that matter"
         parts.insert(0, f"{noun}: {', '.join(named)}")
     if unchanged == len(changes):
-        return f"Both versions have the same words: {unchanged_in_words(changes)}."
-    parts.append(unchanged_in_words(changes).replace(" passages", "").replace(" passage", "") if unchanged else "")
+        return f"Both versions have the same words: {unchanged_in_words(changes, _MOST_NAMED)}."
+    parts.append(
+        unchanged_in_words(changes, _MOST_NAMED).replace(" passages", "").replace(" passage", "") if unchanged else ""
+    )
     sentence = "; ".join(filter(None, parts)) + "."
     return sentence[0].upper() + sentence[1:]
 
 
-def unchanged_in_words(changes: Sequence[Change]) -> str:
-    """How many passages are the same, and how many of those have another number.
+def unchanged_in_words(changes: Sequence[Change], most: int | None = None) -> str:
+    """How many passages are the same, and the numbers of those that have another; at most so many of them.
 
-    >>> unchanged_in_words([{"kind": "same", "renumbered": False}, {"kind": "same", "renumbered": True}])
-    '2 passages unchanged (1 renumbered)'
+    >>> unchanged_in_words([{"kind": "same", "renumbered": True, "numbers": ["5.", "6."]}])
+    '1 passage unchanged (1 renumbered: 5. → 6.)'
     """
     same = [change for change in changes if change["kind"] == "same"]
-    renumbered = sum(change["renumbered"] for change in same)
-    return _passages(len(same), "unchanged") + (f" ({renumbered} renumbered)" if renumbered else "")
+    numbers = [renumbered_in_words(change) for change in same if change["renumbered"]]
+    more = f" and {len(numbers) - most} more" if most is not None and len(numbers) > most else ""
+    named = f" ({len(numbers)} renumbered: {', '.join(numbers[:most])}{more})" if numbers else ""
+    return _passages(len(same), "unchanged") + named
+
+
+def renumbered_in_words(change: Change) -> str:
+    """The number or bullet that a passage had, and the one that it has: "5. → 6."."""
+    return " → ".join(plain(number) or "none" for number in change["numbers"])
 
 
 def _counted(changes: Iterator[Change]) -> str:
@@ -93,9 +102,12 @@ def state(change: Change) -> str:
 
 def title(change: Change) -> str:
     """Where a passage is and was, and what became of it: "6.2 → 2.3, moved"."""
-    both = change["was"] and change["where"] and change["was"] != change["where"]
-    where = f"{change['was']} → {change['where']}" if both else change["where"] or change["was"]
-    return plain(f"{where}, {state(change)}")
+    places = [change["was"], change["where"]]
+    where = " → ".join(places) if all(places) and places[0] != places[1] else places[1] or places[0]
+    told = not change["renumbered"] or (
+        places[0] != places[1] and places == [number.rstrip(".") for number in change["numbers"]]
+    )
+    return plain(f"{where}, {state(change)}") + ("" if told else f", renumbered {renumbered_in_words(change)}")
 
 
 def sign(change: Change) -> str:

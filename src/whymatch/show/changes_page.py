@@ -54,6 +54,7 @@ def _row(change: Change, number: int, comparison: Mapping[str, Any]) -> dict[str
         "matters": change["matters"],
         "quiet": change["kind"] == "same",
         "renumbered": change["renumbered"],
+        "numbers": change["numbers"],
         "sign": sign(change),
         "title": title(change),
         "conflicts": conflict_lines(change),
@@ -80,7 +81,7 @@ def _pieces(change: Change, side: int, comparison: Mapping[str, Any]) -> dict[st
         }
         for a, b in pairwise(sorted(edges))
     ]
-    return {"label": text[begins:start], "pieces": pieces}
+    return {"label": text[begins:start], "renumbered": change["renumbered"], "pieces": pieces}
 
 
 def _with_leavers(rows: Sequence[dict[str, Any]], ordered: Sequence[Change]) -> Iterator[dict[str, Any]]:

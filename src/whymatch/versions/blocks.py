@@ -1,25 +1,18 @@
 """Blocks of a document: headings, rows of tables, and the sentences of paragraphs, list items and numbered clauses."""
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from whymatch.text.spans import Span, is_blank, sentences
+from whymatch.versions.numbering import Number, after_bullet, in_sequence, number_at, starts_numbered
 
-_LABEL = re.compile(
-    r"""[ \t]*(?:[#>]+[ \t]+)?(?:\*\*|__)?(?P<label>
-        (?:§§?|article|section|clause|chapter|part|schedule|annex|appendix|exhibit)[ \t]*
-            (?:\d+(?:\.\d+)*[a-z]?|[ivxlc]+|[a-z])(?:\([\da-z]+\))*\b
-        | \d{1,3}(?:\.\d{1,3})+[.)]? | \d{1,3}[.)] | [a-z][.)] | [ivxlc]{1,6}[.)]
-        | \((?:\d{1,3}|[a-z]|[ivxlc]{1,6})\)
-    )(?=[ \t\r\n]|\*\*|__|$|[:.–—-])[:.–—-]*(?:\*\*|__)?[ \t]*""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_BULLET = re.compile(r"[ \t]*[-*+•–·‣◦][ \t]+")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+\S")
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
 _RULE = re.compile(r"[ \t]*(?:[-=*_~]{3,}[ \t]*$|`{3,})|(?=.*--)[ \t:|-]+$")  # takes time linear in a line's length
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
+_MARKS = re.compile(r"[#\s]*")
+_ENTRY = re.compile(r":\s+[^\w\s]?\d")  # what a price list or a form has
 _ENDS = re.compile(r"[.!?:;,…\"'”’)\]]\s*$")
 _OPENING = " \t\"'“‘([*_"
 _SHORT_LINE = 60  # characters: a shorter line without a mark at its end is a heading, or a line of its own
@@ -34,35 +27,64 @@ class Block:
         body: where its own words begin, after a number such as "3.2" or a bullet.
         label: its number, without the mark behind it; "" where it has none.
         heading: whether it is a heading.
+        number: what may be its number; where it is not sure that it is one, it counts as words.
     """
 
     span: Span
     body: int
     label: str
     heading: bool
+    number: Number | None = None
 
 
 def blocks(text: str) -> list[Block]:
     """The blocks of plain text or Markdown, in order.
 
-    A number such as "3." or "3.2" belongs to the first sentence after it. Rules between rows and fences of code are
-    no blocks.
+    A number such as "3." or "3.2" belongs to the first sentence after it. It is a number where it stands in a sequence
+    of such, or behind "#" or a word such as "Article" before a title, and else words of that sentence. Rules between
+    rows and fences of code are no blocks.
 
     >>> text = "# Lease\\n\\n1. Rent\\n1.1 The tenant pays 900 EUR. It is due on\\nthe third day.\\n- gas\\n- water\\n"
     >>> [text[block.span.start : block.span.end] for block in blocks(text)]
     ['# Lease', '1. Rent', '1.1 The tenant pays 900 EUR.', 'It is due on\\nthe third day.', '- gas', '- water']
     """
-    return [block for start, end in _items(text) for block in _of_item(text, start, end)]
+    own = [block for start, end in _items(text) for block in _of_item(text, start, end)]
+    return with_numbers(text, own, sure_numbers(text, own))
 
 
 def of_spans(text: str, spans: Iterable[Span]) -> list[Block]:
     """Spans of any splitter as blocks, with the numbers that some of them begin with."""
-    return [_block(text, span) for span in spans]
+    own = [
+        Block(span, after_bullet(text, *span), "", bool(_HEADING.match(text[slice(*span)])), _number(text, *span))
+        for span in spans
+    ]
+    return with_numbers(text, own, sure_numbers(text, own))
 
 
-def _block(text: str, span: Span) -> Block:
-    body, label = _after_label(text, *span)
-    return Block(span, body, label, bool(_HEADING.match(text[span.start : span.end])))
+def sure_numbers(text: str, own: Sequence[Block]) -> list[bool]:
+    """Which blocks of a text begin with the number of a clause, as far as this text says."""
+    sure = in_sequence([block.number for block in own])
+    return [
+        block.number is not None
+        and (certain or (block.number.titled and _is_title(text[block.number.body : block.span.end])))
+        for block, certain in zip(own, sure, strict=True)
+    ]
+
+
+def with_numbers(text: str, own: Sequence[Block], numbered: Sequence[bool]) -> list[Block]:
+    """The blocks, of which some begin with a number; what may be one of others counts as their first words."""
+    return [
+        block if block.number is None else _with_number(text, block, block.number, certain)
+        for block, certain in zip(own, numbered, strict=True)
+    ]
+
+
+def _with_number(text: str, block: Block, number: Number, certain: bool) -> Block:
+    start, end = block.span
+    begin = number.body if certain and number.body < end else after_bullet(text, start, end)
+    body = _after_marks(text, begin, end)
+    heading = bool(_HEADING.match(text[start:end])) or _is_heading(text, start, number.body if certain else body, end)
+    return replace(block, body=body, label=number.label if certain else "", heading=heading)
 
 
 def _items(text: str) -> Iterator[tuple[int, int]]:
@@ -87,7 +109,7 @@ def _items(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _starts(line: str) -> bool:
-    return any(pattern.match(line) for pattern in (_LABEL, _BULLET, _HEADING, _ROW))
+    return starts_numbered(line) or bool(_HEADING.match(line) or _ROW.match(line))
 
 
 def _complete(last: str, line: str) -> bool:
@@ -101,38 +123,34 @@ def _of_item(text: str, start: int, end: int) -> Iterator[Block]:
     """The blocks of an item: one of a heading or a row, else its sentences, the first with its number or bullet."""
     piece = text[start:end]
     start, end = start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
-    piece = text[start:end]
-    body, label = _after_label(text, start, end)
-    heading = bool(_HEADING.match(piece)) or _is_title(text[body:end])
-    if heading or _ROW.match(piece):
-        yield Block(Span(start, end), _after_marks(text, body, end), label, heading)
+    number = _number(text, start, end)
+    body = start if _ROW.match(text[start:end]) else after_bullet(text, start, end)
+    begin = body if number is None else number.body
+    heading = bool(_HEADING.match(text[start:end])) or _is_heading(text, start, begin, end)
+    if heading or begin == end or _ROW.match(text[start:end]):
+        yield Block(Span(start, end), _after_marks(text, body, end), "", heading, number)
         return
-    for number, one in enumerate(sentences(text[body:end])):
-        span = Span(body + one.start if number else start, body + one.end)
-        yield Block(span, body + one.start, "" if number else label, False)
+    for place, one in enumerate(sentences(text[begin:end])):
+        span = Span(begin + one.start if place else start, begin + one.end)
+        yield Block(span, begin + one.start if place else body, "", False, None if place else number)
 
 
-def _after_label(text: str, start: int, end: int) -> tuple[int, str]:
-    """Where a piece begins after its bullet and its number, and that number; what is a number alone begins with it."""
-    if _ROW.match(text[start:end]):
-        return start, ""
-    bullet = _BULLET.match(text, start, end)
-    body = bullet.end() if bullet else start
-    match = _LABEL.match(text, body, end)
-    if match is None:
-        return (body if body < end else start), ""
-    label = " ".join(match["label"].split())
-    label = label if label.startswith("(") else label.rstrip(".)")
-    return (match.end() if match.end() < end else start), label
+def _number(text: str, start: int, end: int) -> Number | None:
+    return None if _ROW.match(text[start:end]) else number_at(text, start, end)
 
 
 def _after_marks(text: str, body: int, end: int) -> int:
     """Where a heading begins after its #."""
-    marks = re.compile(r"[#\s]*").match(text, body, end)
+    marks = _MARKS.match(text, body, end)
     return marks.end() if marks and marks.end() < end else body
 
 
+def _is_heading(text: str, start: int, body: int, end: int) -> bool:
+    """Whether a line is a title that stands behind no bullet and is no entry of a list, such as "Gas: 5 EUR"."""
+    return after_bullet(text, start, end) == start and _is_title(text[body:end]) and not _ENTRY.search(text, body, end)
+
+
 def _is_title(body: str) -> bool:
-    """Whether the text after a number is a title: one short line without a mark at its end."""
+    """Whether a text is a title: one short line without a mark at its end."""
     title = body.strip()
     return 0 < len(title) < _SHORT_LINE and "\n" not in title and not _ENDS.search(title) and title[:1].isupper()

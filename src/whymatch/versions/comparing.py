@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from whymatch.text.document import Document, document
 from whymatch.text.spans import Span, Splitter, splitter, words
 from whymatch.transport.groups import InOrder
-from whymatch.versions.blocks import Block, blocks, of_spans
+from whymatch.versions.blocks import Block, blocks, of_spans, with_numbers
 from whymatch.versions.comparison import Change, ChangeKind, Comparison
 from whymatch.versions.linking import Joined, Side, joined, unmatched
 from whymatch.versions.meaning import with_meaning
+from whymatch.versions.numbering import Number, agreed
+from whymatch.versions.rewording import only_emphasis_differs
 from whymatch.versions.words import differing
 
 if TYPE_CHECKING:
@@ -49,14 +51,14 @@ def compare(
     Raises:
         ValueError: if a text is not valid Unicode or has too many blocks.
     """
-    versions = Version.of(old, spans), Version.of(new, spans)
+    versions = versions_of(old, new, spans)
     return compare_versions(*versions, relations=relations, encoder=encoder, most=most)
 
 
 def compare_versions(
     old: "Version", new: "Version", *, relations: bool = True, encoder: "Encoder | None" = None, most: int = 4
 ) -> Comparison:
-    """As `compare`, for versions that are cut into blocks."""
+    """As `compare`, for the two that `versions_of` gives."""
     needed = _default_encoder if encoder is None else lambda: encoder
     together, remarks = joined(old.side, new.side, needed, InOrder(most))
     changes = [_change(one, old, new) for one in together]
@@ -67,6 +69,15 @@ def compare_versions(
         linked = {n for one in together for n in (one.left, one.right)[number]}
         changes += [_alone(number, n, version) for n in range(len(version.blocks)) if n not in linked]
     return Comparison(old.document, new.document, tuple(_ordered(changes)), tuple(remarks))
+
+
+def versions_of(
+    old: str, new: str, spans: str | Splitter = BLOCKS, *, limit: int = MAX_BLOCKS
+) -> tuple["Version", "Version"]:
+    """Two texts cut into blocks; what one version alone leaves open as a number, the other may say. Raises as `of`."""
+    left, right = Version.of(old, spans, limit=limit), Version.of(new, spans, limit=limit)
+    flags = agreed(left.numbers(), right.numbers())
+    return left.numbered(flags[0]), right.numbered(flags[1])
 
 
 def texts_to_read(old: "Version", new: "Version") -> tuple[list[str], list[str]]:
@@ -107,9 +118,37 @@ class Version:
             own = of_spans(text, document(text, cut, limit=10**9).spans)
         if len(own) > limit:
             raise ValueError(f"A version has {len(own):,} blocks, and the limit is {limit:,}. Use larger spans.")
+        return cls._of_blocks(text, own)
+
+    @classmethod
+    def _of_blocks(cls, text: str, own: Sequence[Block]) -> "Version":
         texts = [text[block.body : block.span.end] for block in own]
         pieces = [[one[start:end] for start, end in words(one)] for one in texts]
         return cls(text, own, Side(texts, pieces, ["\n".join(one) for one in pieces]), _places(text, own))
+
+    def numbered(self, numbered: Sequence[bool]) -> "Version":
+        """The same, where other blocks begin with a number of a clause than this text alone says."""
+        if [*numbered] == [bool(block.label) for block in self.blocks]:
+            return self
+        return self._of_blocks(self.text, with_numbers(self.text, self.blocks, numbered))
+
+    def numbers(self) -> list[tuple[Number, bool, str] | None]:
+        """What each block may have as its number, whether it is one, and the words behind it."""
+        rows: list[tuple[Number, bool, str] | None] = []
+        for block in self.blocks:
+            number = block.number
+            behind = "" if number is None else self.text[number.body : block.span.end]
+            rows.append(
+                None
+                if number is None
+                else (number, bool(block.label), "\n".join(behind[a:b] for a, b in words(behind)))
+            )
+        return rows
+
+    def marker(self, number: int) -> str:
+        """The bullet and the number of a block, as they stand; "" where it has none."""
+        block = self.blocks[number]
+        return " ".join(self.text[block.span.start : block.body].split())
 
     @property
     def document(self) -> Document:
@@ -134,18 +173,20 @@ def _change(one: Joined, left: Version, right: Version) -> Change:
     """What became of blocks that belong together, before their relation is read."""
     own, other = left.covering(one.left), right.covering(one.right)
     keys = ["\n".join(v.side.keys[n] for n in numbers) for v, numbers in ((left, one.left), (right, one.right))]
-    marks = differing(*_wordings(one, left, right)) if keys[0] != keys[1] else ((), ())
+    edited, wordings = keys[0] != keys[1], _wordings(one, left, right)
+    marks = differing(*wordings) if edited else ((), ())
     return Change(
-        _kind(one, edited=keys[0] != keys[1]),
+        _kind(one, edited=edited),
         one.left,
         one.right,
         (own, other),
         (left.text[own.start : own.end], right.text[other.start : other.end]),
         left.places[one.left[0]],
         right.places[one.right[0]],
-        edited=keys[0] != keys[1],
-        renumbered=left.blocks[one.left[0]].label != right.blocks[one.right[0]].label,
+        edited=edited,
+        numbers=(left.marker(one.left[0]), right.marker(one.right[0])),
         marks=(_shifted(marks[0], own.start), _shifted(marks[1], other.start)),
+        reworded=edited and only_emphasis_differs(*wordings),
     )
 
 
@@ -158,8 +199,10 @@ def _alone(side: int, number: int, version: Version) -> Change:
     span = version.covering((number,))
     text, place = version.text[span.start : span.end], version.places[number]
     if side == 0:
-        return Change("missing", (number,), (), (span, None), (text, ""), place, "")
-    return Change("new", (), (number,), (None, span), ("", text), "", place)
+        return Change(
+            "missing", (number,), (), (span, None), (text, ""), place, "", numbers=(version.marker(number), "")
+        )
+    return Change("new", (), (number,), (None, span), ("", text), "", place, numbers=("", version.marker(number)))
 
 
 def _kind(one: Joined, *, edited: bool) -> ChangeKind:

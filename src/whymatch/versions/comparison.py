@@ -27,10 +27,12 @@ class Change:
         texts: those characters.
         was, where: the number of its clause, the heading above it or its line, in each text; "" where it is not.
         edited: whether its words differ; of what moved, whether it was edited as well.
-        renumbered: whether its own number differs.
+        numbers: the bullet and the number that it begins with in each version, as they stand; "" where there is none.
         marks: the words that differ, as spans of each text; without them both sides are equal, word by word.
         conflicts: words that contradict each other: numbers, dates, names, negations, antonyms, roles.
         relation: what both sides say of each other, as a whole; None where that was not read.
+        reworded: whether it is edited and still says the same: only its emphasis differs, or the relation says so,
+            nothing was added or taken out, and no word such as "all", "most" or "only" differs.
     """
 
     kind: ChangeKind
@@ -41,10 +43,11 @@ class Change:
     was: str
     where: str
     edited: bool = False
-    renumbered: bool = False
+    numbers: tuple[str, str] = ("", "")
     marks: tuple[tuple[Span, ...], tuple[Span, ...]] = ((), ())
     conflicts: tuple[Conflict, ...] = ()
     relation: Relation | None = None
+    reworded: bool = False
 
     @property
     def matters(self) -> bool:
@@ -52,9 +55,9 @@ class Change:
         return bool(self.conflicts) or (self.relation is not None and self.relation.name == "contradicts")
 
     @property
-    def reworded(self) -> bool:
-        """Whether it is edited and still says the same, as far as relations were read."""
-        return self.edited and not self.matters and self.relation is not None and self.relation.name == "same"
+    def renumbered(self) -> bool:
+        """Whether it is in both versions and begins with another number or bullet."""
+        return bool(self.left and self.right) and self.numbers[0] != self.numbers[1]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -70,6 +73,7 @@ class Change:
             "reworded": self.reworded,
             "edited": self.edited,
             "renumbered": self.renumbered,
+            "numbers": [*self.numbers],
             "left": [*self.left],
             "right": [*self.right],
             "places": [None if place is None else [*place] for place in self.places],

@@ -235,8 +235,15 @@
       say(`${file.name} is larger than a megabyte: paste the part that matters.`, true);
       return;
     }
+    const bytes = await file.arrayBuffer();
+    if (/\.(docx?|odt|rtf|pdf)$/i.test(file.name) || String.fromCharCode(...new Uint8Array(bytes.slice(0, 4))) === "PK\x03\x04") {
+      say(`${file.name} is no text: save it as plain text or HTML, or copy its text. “whymatch compare” on the command line reads DOCX.`, true);
+      return;
+    }
     try {
-      put(box, new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer()), file.name);
+      const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+      const html = /\.x?html?$/i.test(file.name) || /^\s*(?:<!doctype html|<html[\s>])/i.test(text);
+      put(box, html ? htmlText(text) : text, file.name);
       say(`${file.name} was read.`);
     } catch {
       say(`${file.name} is no text in UTF-8.`, true);
