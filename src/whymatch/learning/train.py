@@ -3,7 +3,6 @@
 import hashlib
 import json
 import shutil
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -16,14 +15,15 @@ from typing import Any
 import torch
 
 from whymatch.datasets.folders import read_split
-from whymatch.datasets.records import Pair, Query
+from whymatch.datasets.records import Pair
 from whymatch.files import check_new, held, read_json, write_whole
-from whymatch.learning.building import build, check_parts, texts_of
+from whymatch.learning.building import build, check_parts, encode_once, texts_of
 from whymatch.learning.card import write_card
 from whymatch.learning.evaluate import evaluate
 from whymatch.learning.fit import Fitting, TrainingProgress, fit
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings
+from whymatch.learning.shape import check_records
 from whymatch.learning.tasks import Teacher, build_task
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
@@ -32,9 +32,6 @@ from whymatch.text.document import Document
 from whymatch.text.encoders.caching import VectorCache
 from whymatch.text.encoders.trainable import Projected
 from whymatch.text.encoders.tuning import TunedEncoder
-
-TEXTS_PER_BATCH = 2048  # texts that are encoded at a time
-SECONDS_BETWEEN_WRITES = 60.0  # of vectors, while texts are being encoded
 
 
 @dataclass(frozen=True)
@@ -115,7 +112,7 @@ def train_one(
         [*read_split(settings.data, split, settings.task, settings.spans)] for split in ("train", "val")
     ]
     train_split, validation = [*filter(keep, records[0])], records[1]
-    _check_records(settings, train_split, validation)
+    check_records(settings, train_split, validation)
     if settings.task == "classify":
         counts = Counter(pair.label for pair in train_split)
         watch.line("labels: " + ", ".join(f"{label} {count:,}" for label, count in sorted(counts.items())))
@@ -136,7 +133,7 @@ def train_one(
     if isinstance(model.aligner.encoder, Projected):
         cache.share(model.aligner.encoder)
         texts = texts_of([*train_split, *validation])
-        _encode_once(model.aligner.encoder, texts, watch.line, watch.encoded, cache if processes.first else None)
+        encode_once(model.aligner.encoder, texts, watch.line, watch.encoded, cache if processes.first else None)
     task = build_task(model, validation, settings.loss, teacher)
     fitting: Fitting[Any] = Fitting(
         task, settings.schedule, folder, watch.line, partial(watch.progress, settings), processes
@@ -147,31 +144,6 @@ def train_one(
         model.save_pretrained(folder / "best")
     processes.wait()
     return Run(settings, best, folder, task.measure, processes.first)
-
-
-def _encode_once(
-    encoder: Projected,
-    texts: Sequence[Document],
-    report: Callable[[str], None],
-    progress: Callable[[int, int], None],
-    cache: VectorCache | None,
-) -> None:
-    """Leaves the vectors of all texts with the encoder; the cache writes them now and then, and at an interrupt."""
-    new = [text for text in texts if encoder.known.get(text.text, text.spans) is None]
-    known = f", {len(texts) - len(new):,} more are known" if len(new) < len(texts) else ""
-    report(f"encoding {len(new):,} texts, once{known}")
-    written = time.monotonic()
-    try:
-        for start in range(0, len(new), TEXTS_PER_BATCH):
-            batch = new[start : start + TEXTS_PER_BATCH]
-            encoder.frozen([text.text for text in batch], [text.spans for text in batch])
-            progress(start + len(batch), len(new))
-            if cache is not None and time.monotonic() - written > SECONDS_BETWEEN_WRITES:
-                cache.keep()
-                written = time.monotonic()
-    finally:
-        if cache is not None:
-            cache.keep()
 
 
 def _bases(model: Ranker | Classifier) -> dict[str, str]:
@@ -202,29 +174,6 @@ def _portable(settings: Settings) -> dict[str, Any]:
         if place[key] is not None and Path(place[key]).exists():
             place[key] = Path(place[key]).resolve().name
     return values
-
-
-def _check_records(settings: Settings, train_split: Sequence[Any], validation: Sequence[Any]) -> None:
-    """Raises for records that could not be learned from or chosen by, before any work."""
-    if not train_split:
-        raise ValueError("The training split is empty: there is nothing to learn from.")
-    if not validation:
-        raise ValueError("The validation split is empty: there is nothing to choose by.")
-    labels = {record.label for record in train_split if isinstance(record, Pair)}
-    for record in [*train_split, *validation]:
-        if isinstance(record, Query) and not (any(record.relevant) and not all(record.relevant)):
-            raise ValueError(f"Query {record.id} needs a similar and a dissimilar document.")
-        if isinstance(record, Pair) and record.label is None:
-            raise ValueError(f"Pair {record.id} has no label.")
-        if isinstance(record, Pair) and record.label not in labels:
-            raise ValueError(f"Pair {record.id} has the label {record.label!r}, which is not in the training split.")
-    if settings.loss.alpha is not None and not any(map(is_marked, train_split)):
-        raise ValueError("[loss] alpha supervises rationales, and the training split has none. Leave alpha out.")
-
-
-def is_marked(record: Pair | Query) -> bool:
-    """Whether people marked any of it."""
-    return isinstance(record, Pair) and bool(record.left_rationale or record.right_rationale)
 
 
 def _fingerprint(records: Sequence[Any]) -> str:
