@@ -193,13 +193,19 @@ def _correctness(model: Classifier, observed: Sequence[Observation], pairs: Sequ
 
 def validation_score(model: Classifier, pairs: Sequence[Pair], *, with_rationales: bool = False) -> float:
     """Macro F1, or its mean with the rationales' F1 in all texts that people marked."""
+    of_labels, of_rationales = validation_scores(model, pairs)
+    return of_labels if of_rationales is None or not with_rationales else fmean([of_labels, of_rationales])
+
+
+def validation_scores(model: Classifier, pairs: Sequence[Pair]) -> tuple[float, float | None]:
+    """Macro F1, and the F1 of the rationales in all texts that people marked, None where they marked none."""
     observed, _ = observe(model, [(pair.left, pair.right) for pair in pairs])
     score = macro_f1([model.labels[one.best] for one in observed], [pair.label for pair in pairs])
-    judged = _judge(pairs, [one.selection for one in observed]) if with_rationales else {}
+    judged = _judge(pairs, [one.selection for one in observed])
     marked = next((judged[side] for side in ("both", "right", "left") if side in judged), [])
     if not marked:
-        return score
-    return fmean([score, fmean(f1(tokens_in(text.text, text.chosen), text.gold) for text in marked)])
+        return score, None
+    return score, fmean(f1(tokens_in(text.text, text.chosen), text.gold) for text in marked)
 
 
 def rationale_metrics(

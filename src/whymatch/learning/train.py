@@ -6,10 +6,11 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -19,12 +20,13 @@ from whymatch.datasets.records import Pair
 from whymatch.files import check_new, held, read_json, write_whole
 from whymatch.learning.building import build, check_parts, encode_once, texts_of
 from whymatch.learning.card import write_card
-from whymatch.learning.evaluate import evaluate
+from whymatch.learning.evaluate import evaluate, validation_scores
 from whymatch.learning.fit import Fitting, TrainingProgress, fit
 from whymatch.learning.processes import Processes
-from whymatch.learning.settings import Settings
+from whymatch.learning.settings import Settings, typed
 from whymatch.learning.shape import check_records
 from whymatch.learning.tasks import Teacher, build_task
+from whymatch.learning.tuning import Choice, chooses, tune
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.saving import from_pretrained
@@ -32,6 +34,9 @@ from whymatch.text.document import Document
 from whymatch.text.encoders.caching import VectorCache
 from whymatch.text.encoders.trainable import Projected
 from whymatch.text.encoders.tuning import TunedEncoder
+
+CHOICE = "choice.json"
+"""What was chosen for a run and why, in its folder."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +61,24 @@ class Watch:
     progress: Callable[[Settings, TrainingProgress], None] = lambda settings, progress: None
 
 
-def train(runs: Sequence[Settings], folder: str | Path, *, resume: bool = False, watch: Watch | None = None) -> Run:
-    """Trains every run, keeps the model that validation prefers in `folder/model`, and writes what was tried."""
+def train(
+    runs: Sequence[Settings] | Mapping[str, Any],
+    folder: str | Path,
+    *,
+    resume: bool = False,
+    watch: Watch | None = None,
+) -> Run:
+    """Trains every run, keeps the model that validation prefers in `folder/model`, and writes what was tried.
+
+    In place of runs it takes what a file of settings has, such as `{"task": "classify", "data": "data/claims"}`. How
+    links are made is then chosen on validation (`tune`) and written to `folder/choice.json`, from where a run that is
+    resumed takes it.
+    """
     folder, processes = Path(folder), Processes()
     watch = (watch or Watch()) if processes.first else Watch(line=lambda line: None)
+    written: Mapping[str, Any] | None = None
+    if isinstance(runs, Mapping):
+        written, runs = runs, [typed(Settings, runs, "settings")]
     try:
         if not resume:
             check_new(folder, "Use --resume to go on with the run in it, or another folder.")
@@ -67,28 +86,70 @@ def train(runs: Sequence[Settings], folder: str | Path, *, resume: bool = False,
             check_parts(settings)
         processes.wait()  # before the first of them writes into the folder
         with held(folder) if processes.first else nullcontext():
-            best = _train_all(runs, folder, resume, watch, processes)
+            if written is not None and chooses(written):
+                runs = _chosen(written, folder, watch, processes)
+            best = _train_all(runs, folder, resume, watch, processes, keep_start=written is not None)
         processes.wait()
     finally:
         processes.end()
     return best
 
 
-def _train_all(runs: Sequence[Settings], folder: Path, resume: bool, watch: Watch, processes: Processes) -> Run:
+def _chosen(written: Mapping[str, Any], folder: Path, watch: Watch, processes: Processes) -> list[Settings]:
+    """The runs that validation chose, now or before the run was interrupted."""
+    if processes.first and read_json(folder / CHOICE) is None:
+        cache = VectorCache(folder / "vectors")
+        choice = tune(written, report=watch.line, progress=watch.encoded, cache=cache)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / CHOICE, json.dumps(choice.to_dict(), indent=1))
+    processes.wait()
+    return Choice.from_dict(read_json(folder / CHOICE)).settings(written)
+
+
+def _train_all(
+    runs: Sequence[Settings],
+    folder: Path,
+    resume: bool,
+    watch: Watch,
+    processes: Processes,
+    *,
+    keep_start: bool = False,
+) -> Run:
     """Every run in turn; the best one becomes `folder/model`. Vectors are kept in `folder/vectors` until then."""
     done: list[Run] = []
     cache = VectorCache(folder / "vectors")
     for number, settings in enumerate(runs):
         place = folder if len(runs) == 1 else folder / f"run-{number}"
         watch.line(f"{place}: {settings.task} with {settings.rule.constraint or settings.rule.attention}")
-        done.append(train_one(settings, place, resume, watch, processes, cache))
-    best = max(done, key=lambda run: run.validation)
-    if len(done) > 1:
-        watch.line(f"chosen: {best.folder}, validation {best.measure} {best.validation:.4f}")
+        kept = keep_start and settings.task == "rank"
+        done.append(train_one(settings, place, resume, watch, processes, cache, keep_start=kept))
+    if len({run.measure for run in done}) > 1:
+        best = _without_or_with_marks(done, watch.line) if processes.first else done[0]
+    else:
+        best = max(done, key=lambda run: run.validation)
+        if len(done) > 1:
+            watch.line(f"chosen: {best.folder}, validation {best.measure} {best.validation:.4f}")
     if processes.first:
         _finish(best, done, folder)
         shutil.rmtree(folder / "vectors", ignore_errors=True)
     return best
+
+
+def _without_or_with_marks(runs: Sequence[Run], report: Callable[[str], None]) -> Run:
+    """The best run by the mean of macro F1 and rationale F1; one whose links agree worse with marks than the first's,
+    which were not trained by them, is none of them."""
+    settings = runs[0].settings
+    records: list[Any] = read_split(settings.data, "val", settings.task, settings.spans)
+    measured = []
+    for run in runs:
+        of_labels, of_links = validation_scores(from_pretrained(run.folder / "best"), records)
+        taught = "without marks" if run.settings.loss.alpha is None else "with marks"
+        report(f"{taught}: validation macro F1 {of_labels:.4f}, rationale F1 {of_links or 0.0:.4f}")
+        measured.append((of_labels, of_links or 0.0))
+    fit = [number for number, (_, of_links) in enumerate(measured) if of_links >= measured[0][1]]
+    best = max(fit, key=lambda number: fmean(measured[number]))
+    report("training by marks did not help: the untrained links are kept" if best == 0 else "marks helped")
+    return replace(runs[best], validation=fmean(measured[best]), measure="mean of macro F1 and rationale F1")
 
 
 def train_one(
@@ -101,11 +162,13 @@ def train_one(
     *,
     keep: Callable[[Any], bool] = lambda record: True,
     prepare: Callable[[Any], None] = lambda model: None,
+    keep_start: bool = False,
 ) -> Run:
     """One run, with its checkpoints; the best weights end in `folder/best`. `cache` has vectors of runs before it.
 
-    `keep` chooses the training records, and `prepare` may change the model before it is trained: experiments that
-    compare ways of training use them.
+    With `keep_start`, those are the weights of the start unless an epoch is better. `keep` chooses the training
+    records, and `prepare` may change the model before it is trained: experiments that compare ways of training use
+    them.
     """
     torch.manual_seed(settings.schedule.seed)
     records: list[list[Any]] = [
@@ -136,7 +199,7 @@ def train_one(
         encode_once(model.aligner.encoder, texts, watch.line, watch.encoded, cache if processes.first else None)
     task = build_task(model, validation, settings.loss, teacher)
     fitting: Fitting[Any] = Fitting(
-        task, settings.schedule, folder, watch.line, partial(watch.progress, settings), processes
+        task, settings.schedule, folder, watch.line, partial(watch.progress, settings), processes, keep_start
     )
     best = fit(fitting, train_split, resume=resume)
     if processes.first:
@@ -160,7 +223,13 @@ def _finish(best: Run, done: Sequence[Run], folder: Path) -> None:
     records = read_split(best.settings.data, "val", best.settings.task, best.settings.spans)
     write_card(folder / "model", evaluate(model, records), best.settings.data, "val")
     tried = [
-        {"folder": str(run.folder), "validation": run.validation, "settings": asdict(run.settings)} for run in done
+        {
+            "folder": str(run.folder),
+            "measure": run.measure,
+            "validation": run.validation,
+            "settings": asdict(run.settings),
+        }
+        for run in done
     ]
     write_whole(folder / "report.json", json.dumps({"chosen": str(best.folder), "tried": tried}, indent=1))
 

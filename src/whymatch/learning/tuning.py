@@ -1,5 +1,6 @@
 """Settings that choose themselves: what a data set's validation split says about costs and constraints."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -47,6 +48,15 @@ class Choice:
     def settings(self, written: Mapping[str, Any], where: str = "settings") -> list[Settings]:
         """The runs: what was chosen, under what the user wrote."""
         return [typed(Settings, merged(merged(self.chosen, one), written), where) for one in self.variants]
+
+    def to_toml(self, written: Mapping[str, Any]) -> str:
+        """A file of settings: what the user wrote, and what was chosen for the rest; of variants the last one."""
+        values = merged(merged(self.chosen, self.variants[-1]), written)
+        tables = {name: value for name, value in values.items() if isinstance(value, Mapping) and value}
+        lines = [f"{name} = {_toml(value)}" for name, value in values.items() if not isinstance(value, Mapping)]
+        for name, table in tables.items():
+            lines += ["", f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in table.items())]
+        return "\n".join(lines) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -140,6 +150,15 @@ def merged(values: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]
         if isinstance(values[name], Mapping) and isinstance(over[name], Mapping):
             both[name] = {**values[name], **over[name]}
     return both
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML has it."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{name} = {_toml(inner)}' for name, inner in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def schedule_for(task: str, shape: Shape) -> dict[str, Any]:
