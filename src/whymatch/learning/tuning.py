@@ -162,11 +162,11 @@ def _toml(value: Any) -> str:
 
 
 def schedule_for(task: str, shape: Shape) -> dict[str, Any]:
-    """How long and how fast to train on so many records; empty where there are few."""
-    if shape.train < LARGE:
-        return {}
+    """How long and how fast to train on so many records: those that served on data of such sizes."""
     if task == "rank":
-        return {"rate": 0.0003, "warmup": 50, "patience": 2}
+        return {} if shape.train < LARGE else {"rate": 0.0003, "warmup": 50, "patience": 2}
+    if shape.train < LARGE:
+        return {"epochs": 40, "batch": 16, "patience": 8}
     return {"batch": 256 if shape.train >= VERY_LARGE else 64, "warmup": 200, "patience": 2}
 
 
