@@ -21,7 +21,7 @@ def claims(count: int, seed: int, *, marked: bool = True) -> list[dict[str, Any]
         claim, reason, other = (saying.format(number) for saying in draw.choice(SAYINGS))
         label = draw.choice(("yes", "no"))
         sentences = [reason if label == "yes" else reason.replace(str(number), f"{number} not"), other]
-        sentences += draw.sample(FILLERS, 2) + [other.replace(".", ", they say.")]
+        sentences += [*draw.sample(FILLERS, 2), other.replace(".", ", they say.")]
         reason = sentences[0]
         draw.shuffle(sentences)
         text = " ".join(sentences)

@@ -103,7 +103,10 @@ def _chosen(written: Mapping[str, Any], folder: Path, watch: Watch, processes: P
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / CHOICE, json.dumps(choice.to_dict(), indent=1))
     processes.wait()
-    return Choice.from_dict(read_json(folder / CHOICE)).settings(written)
+    try:
+        return Choice.from_dict(read_json(folder / CHOICE)).settings(written)
+    except ValueError as error:
+        raise ValueError(f"{folder / CHOICE}: {error}") from None
 
 
 def _train_all(

@@ -102,7 +102,7 @@ class Trials:
         counts: WordCounts,
         seed: int,
     ) -> None:
-        self.marked = task == "classify" and any(map(is_marked, validation))
+        self.marked = task == "classify" and sum(map(is_marked, validation)) >= MIN_GROUPS
         self.ranks = task == "rank"
         chosen = [record for record in validation if not self.marked or is_marked(record)]
         self.records = _sample(chosen, MAX_QUERIES if self.ranks else MAX_PAIRS_TRIED, seed)
@@ -182,7 +182,7 @@ class Trials:
         matching = np.flatnonzero(self._matching)
         pairs, own = [self.pairs[number] for number in matching], [costs[number] for number in matching]
         most = parse_constraint(links.constraint, 0.0).rule()[1]
-        highest = max(float(matrix.max()) for matrix in own if matrix.size)
+        highest = max((float(matrix.max()) for matrix in own if matrix.size), default=0.0)
         linked = np.sort(np.concatenate([_linked(one) for one in _solve(cost, pairs, own, UpTo(most, highest + 1))]))
         wanted = round(links.per_pair * len(pairs))
         if wanted >= len(linked):
@@ -255,10 +255,10 @@ class Trials:
         links = [(number, i, j) for number, one in enumerate(solved) for i, j in np.argwhere(one.plan != 0).tolist()]
         masses = torch.tensor([solved[number].plan[i, j] for number, i, j in links], dtype=torch.float32)
         left, right = (
-            torch.from_numpy(np.array([self.vectors[link[0]][side][link[1 + side]] for link in links], np.float32))
-            for side in (0, 1)
+            torch.from_numpy(np.array(rows, np.float32).reshape(len(links), self.vectors[0][0].shape[1]))
+            for rows in ([self.vectors[link[0]][side][link[1 + side]] for link in links] for side in (0, 1))
         )
-        of_pair = torch.tensor([number for number, _, _ in links])
+        of_pair = torch.tensor([number for number, _, _ in links], dtype=torch.long)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             head = Head(left.shape[1], len(labels))

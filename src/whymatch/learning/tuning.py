@@ -64,10 +64,17 @@ class Choice:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Choice":
-        """What `to_dict` gave."""
-        tried = tuple(Tried(**one | {"gain": Interval(**one["gain"])}) for one in values["tried"])
-        lists = {name: tuple(values[name]) for name in ("variants", "shape", "why")}
-        return cls(values["chosen"], measure=values["measure"], tried=tried, **lists)
+        """What `to_dict` gave.
+
+        Raises:
+            ValueError: for anything else.
+        """
+        try:
+            tried = tuple(Tried(**one | {"gain": Interval(**one["gain"])}) for one in values["tried"])
+            lists = {name: tuple(values[name]) for name in ("variants", "shape", "why")}
+            return cls(dict(values["chosen"]), measure=values["measure"], tried=tried, **lists)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"This is no choice of settings ({error!r}). Delete it to choose again.") from None
 
 
 def chooses(written: Mapping[str, Any]) -> bool:
