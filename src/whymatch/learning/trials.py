@@ -154,7 +154,10 @@ class Trials:
 
     def gain(self, before: Candidate, after: Candidate) -> Interval:
         """By how much one is better than another, with its bootstrap interval over groups of records."""
-        difference = self.values(after) - self.values(before)
+        return self.interval(self.values(after) - self.values(before))
+
+    def interval(self, difference: np.ndarray) -> Interval:
+        """The mean of a difference (records), with its bootstrap interval over groups of records."""
         groups = np.unique(self.groups, return_inverse=True)[1]
         sums = np.stack([np.bincount(groups, difference), np.bincount(groups)], axis=1)
         return bootstrap(sums, lambda rows: float(rows[:, 0].sum() / rows[:, 1].sum()), seed=self.seed)
