@@ -23,6 +23,7 @@ from whymatch.text.encoders.trainable import Projected
 
 ALPHA, REFINED = 0.2, 32  # of a training by marks
 LARGE, VERY_LARGE = 1_000, 50_000  # training records
+STEPS, MIN_EPOCHS, MAX_EPOCHS = 2_000, 8, 40  # of a classifier's training
 
 
 @dataclass(frozen=True)
@@ -169,12 +170,17 @@ def _toml(value: Any) -> str:
 
 
 def schedule_for(task: str, shape: Shape) -> dict[str, Any]:
-    """How long and how fast to train on so many records: those that served on data of such sizes."""
+    """How long and how fast to train on so many records.
+
+    A ranker's links start as good as they are, and change slowly. A classifier's head starts from nothing: it has steps
+    enough to learn on few records too, and the patience to wait for them.
+    """
     if task == "rank":
         return {} if shape.train < LARGE else {"rate": 0.0003, "warmup": 50, "patience": 2}
-    if shape.train < LARGE:
-        return {"epochs": 40, "batch": 16, "patience": 8}
-    return {"batch": 256 if shape.train >= VERY_LARGE else 64, "warmup": 200, "patience": 2}
+    batch = 16 if shape.train < LARGE else 64 if shape.train < VERY_LARGE else 256
+    steps = -(-shape.train // batch)  # of an epoch
+    epochs = min(MAX_EPOCHS, max(MIN_EPOCHS, STEPS // steps))
+    return {"epochs": epochs, "batch": batch, "warmup": min(200, epochs * steps // 10), "patience": max(2, epochs // 5)}
 
 
 @dataclass(frozen=True)
