@@ -25,7 +25,7 @@ from whymatch.learning.shape import Shape
 from whymatch.learning.tasks import RankTask
 from whymatch.learning.train import CHOICE, Watch, train
 from whymatch.learning.trials import Candidate, Links, Trials
-from whymatch.learning.tuning import chooses, merged
+from whymatch.learning.tuning import chooses, merged, schedule_for
 from whymatch.matching.aligner import Aligner
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.saving import from_pretrained
@@ -253,18 +253,23 @@ def test_a_ranker_that_training_makes_worse_stays_as_it_was(trainings: int) -> N
         torch.manual_seed(0)
         return Ranker(Aligner("line", Projected(vectors, SIZE)), Exactly(3))
 
-    start = ranker()
-    untrained = RankTask(start, queries).score()
-    lines: list[str] = []
-    spoiled = Fitting(
-        RankTask(ranker(), queries[:12]), Schedule(epochs=2, rate=30.0, average_weights_of=trainings), keep_start=True
-    )
-    spoiled.report = lines.append
-    assert fit(spoiled, queries) >= RankTask(start, queries[:12]).score()
-    assert untrained <= 1
-    if "training did not help: the untrained weights are kept" in lines:
-        for name, weight in start.state_dict().items():
-            assert torch.equal(weight, spoiled.model.state_dict()[name])
+    start, lines = ranker(), list[str]()
+    untrained = RankTask(start, queries[:12]).score()
+    schedule = Schedule(epochs=2, rate=30.0, average_weights_of=trainings)
+    spoiled = Fitting(RankTask(ranker(), queries[:12]), schedule, report=lines.append, keep_start=True)
+    assert fit(spoiled, queries) == untrained
+    assert lines[-1] == "training did not help: the untrained weights are kept"
+    for name, weight in start.state_dict().items():
+        assert torch.equal(weight, spoiled.model.state_dict()[name])
+
+
+@pytest.mark.parametrize("records", [1, 20, 174, 999, 1_000, 24_029, 99_014, 10**6])
+@pytest.mark.parametrize("task", ["rank", "classify"])
+def test_every_size_has_a_schedule(records: int, task: str) -> None:
+    chosen = Schedule(**schedule_for(task, Shape(records, 100, 2, 16, 0, 0)))
+    steps = chosen.epochs * records / chosen.batch
+    assert chosen.warmup <= max(50, steps)
+    assert task == "rank" or steps >= min(1_000, 40 * records / 16)
 
 
 def test_the_command_prints_what_was_tried_and_settings_that_can_be_read(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from whymatch.text.encoders.caching import VectorCache
 from whymatch.text.encoders.trainable import Projected
 
 ALPHA, REFINED = 0.2, 32  # of a training by marks
-LARGE, VERY_LARGE = 1_000, 50_000  # training records
+LARGE = 1_000  # training queries
+BATCHES = {16: 2_000, 32: 10_000, 64: 50_000, 256: inf}  # up to how many training pairs each is used
 STEPS, MIN_EPOCHS, MAX_EPOCHS = 2_000, 8, 40  # of a classifier's training
 
 
@@ -177,7 +179,7 @@ def schedule_for(task: str, shape: Shape) -> dict[str, Any]:
     """
     if task == "rank":
         return {} if shape.train < LARGE else {"rate": 0.0003, "warmup": 50, "patience": 2}
-    batch = 16 if shape.train < LARGE else 64 if shape.train < VERY_LARGE else 256
+    batch = next(size for size, records in BATCHES.items() if shape.train < records)
     steps = -(-shape.train // batch)  # of an epoch
     epochs = min(MAX_EPOCHS, max(MIN_EPOCHS, STEPS // steps))
     return {"epochs": epochs, "batch": batch, "warmup": min(200, epochs * steps // 10), "patience": max(2, epochs // 5)}
