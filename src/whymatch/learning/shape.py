@@ -9,7 +9,7 @@ from whymatch.datasets.records import Pair, Query, as_pair
 from whymatch.learning.settings import Settings
 from whymatch.text.document import Document
 
-MIN_MARKED = 50  # training pairs with marks, from which on a training by marks is tried
+MIN_MARKED, MIN_MARKED_VALIDATION = 50, 20  # pairs with marks, from which on a training by marks is tried
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Shape:
     @property
     def learns_from_marks(self) -> bool:
         """Whether there are marks enough to learn from, and some to measure that by."""
-        return self.marked_train >= MIN_MARKED and self.marked_validation > 0
+        return self.marked_train >= MIN_MARKED and self.marked_validation >= MIN_MARKED_VALIDATION
 
     def lines(self, task: str) -> list[str]:
         """What it says, for people."""

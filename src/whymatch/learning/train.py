@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 import torch
 
 from whymatch.datasets.folders import read_split
@@ -26,6 +27,7 @@ from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings, typed
 from whymatch.learning.shape import check_records
 from whymatch.learning.tasks import Teacher, build_task
+from whymatch.learning.trials import MIN_GROUPS, grouped_interval, groups_of
 from whymatch.learning.tuning import Choice, chooses, tune
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
@@ -88,7 +90,7 @@ def train(
         with held(folder) if processes.first else nullcontext():
             if written is not None and chooses(written):
                 runs = _chosen(written, folder, watch, processes)
-            best = _train_all(runs, folder, resume, watch, processes, keep_start=written is not None)
+            best = _train_all(runs, folder, resume, watch, processes, chosen=written is not None)
         processes.wait()
     finally:
         processes.end()
@@ -116,17 +118,20 @@ def _train_all(
     watch: Watch,
     processes: Processes,
     *,
-    keep_start: bool = False,
+    chosen: bool = False,
 ) -> Run:
-    """Every run in turn; the best one becomes `folder/model`. Vectors are kept in `folder/vectors` until then."""
+    """Every run in turn; the best one becomes `folder/model`. Vectors are kept in `folder/vectors` until then.
+
+    Where the runs were `chosen` for the data, untrained links are kept unless training is better.
+    """
     done: list[Run] = []
     cache = VectorCache(folder / "vectors")
     for number, settings in enumerate(runs):
         place = folder if len(runs) == 1 else folder / f"run-{number}"
         watch.line(f"{place}: {settings.task} with {settings.rule.constraint or settings.rule.attention}")
-        kept = keep_start and settings.task == "rank"
-        done.append(train_one(settings, place, resume, watch, processes, cache, keep_start=kept))
-    if len({run.measure for run in done}) > 1:
+        ranks = settings.task == "rank"
+        done.append(train_one(settings, place, resume, watch, processes, cache, keep_start=chosen and ranks))
+    if chosen and len(done) > 1:
         best = _without_or_with_marks(done, watch.line) if processes.first else done[0]
     else:
         best = max(done, key=lambda run: run.validation)
@@ -139,20 +144,25 @@ def _train_all(
 
 
 def _without_or_with_marks(runs: Sequence[Run], report: Callable[[str], None]) -> Run:
-    """The best run by the mean of macro F1 and rationale F1; one whose links agree worse with marks than the first's,
-    which were not trained by them, is none of them."""
+    """A run without marks and one with them: the second if its links agree better with what people marked.
+
+    That is if the 95% interval of the gain of rationale F1 on validation lies above 0, and the mean of macro F1 and
+    rationale F1 is no lower.
+    """
     settings = runs[0].settings
-    records: list[Any] = read_split(settings.data, "val", settings.task, settings.spans)
-    measured = []
-    for run in runs:
-        of_labels, of_links = validation_scores(from_pretrained(run.folder / "best"), records)
-        taught = "without marks" if run.settings.loss.alpha is None else "with marks"
-        report(f"{taught}: validation macro F1 {of_labels:.4f}, rationale F1 {of_links or 0.0:.4f}")
-        measured.append((of_labels, of_links or 0.0))
-    fit = [number for number, (_, of_links) in enumerate(measured) if of_links >= measured[0][1]]
-    best = max(fit, key=lambda number: fmean(measured[number]))
-    report("training by marks did not help: the untrained links are kept" if best == 0 else "marks helped")
-    return replace(runs[best], validation=fmean(measured[best]), measure="mean of macro F1 and rationale F1")
+    pairs: list[Any] = read_split(settings.data, "val", settings.task, settings.spans)
+    scores, values = list[float](), list[np.ndarray]()
+    for run, name in zip(runs, ("without marks", "with marks"), strict=True):
+        of_labels, of_links = validation_scores(from_pretrained(run.folder / "best"), pairs)
+        values.append(np.array([*of_links.values()]))
+        scores.append(fmean([of_labels, float(values[-1].mean())]))
+        report(f"{name}: validation macro F1 {of_labels:.4f}, rationale F1 {values[-1].mean():.4f}")
+    groups = groups_of([pairs[number] for number in of_links])
+    mean, low, high = grouped_interval(values[1] - values[0], groups, settings.schedule.seed)
+    helps = low > 0 and scores[1] >= scores[0] and len(np.unique(groups)) >= MIN_GROUPS
+    interval = f"rationale F1 {mean:+.3f}, 95% interval {low:+.3f} to {high:+.3f}"
+    report(f"training by marks {'helped' if helps else 'did not help: the untrained links are kept'} ({interval})")
+    return replace(runs[helps], validation=scores[helps], measure="mean of macro F1 and rationale F1")
 
 
 def train_one(

@@ -81,6 +81,24 @@ class Candidate:
         return f"{', '.join(terms) or 'cosine alone'}; {self.links}"
 
 
+def groups_of(pairs: Sequence[Pair]) -> np.ndarray:
+    """(pairs): the number of the group of each, all of which have the same left text, or the same right text.
+
+    The side with fewer distinct texts counts: documents with many questions, say.
+    """
+    sides: list[list[Hashable]] = [[pair.left for pair in pairs], [pair.right for pair in pairs]]
+    names = min(sides, key=lambda side: len(set(side)))
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], int)
+
+
+def grouped_interval(difference: np.ndarray, groups: np.ndarray, seed: int) -> Interval:
+    """The mean of a difference (records), with its bootstrap interval over groups (records) of them."""
+    numbers = np.unique(groups, return_inverse=True)[1]
+    sums = np.stack([np.bincount(numbers, difference), np.bincount(numbers)], axis=1)
+    return bootstrap(sums, lambda rows: float(rows[:, 0].sum() / rows[:, 1].sum()), seed=seed)
+
+
 class Trials:
     """A sample of the validation split, on which candidates are tried.
 
@@ -125,12 +143,7 @@ class Trials:
     @cached_property
     def groups(self) -> np.ndarray:
         """(records): the group of each, which share a text; a query is a group of its own."""
-        if self.ranks:
-            return np.arange(len(self.records))
-        sides: list[list[Hashable]] = [[pair.left for pair in self.records], [pair.right for pair in self.records]]
-        names = min(sides, key=lambda side: len(set(side)))
-        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-        return np.array([numbers[name] for name in names], int)
+        return np.arange(len(self.records)) if self.ranks else groups_of(self.records)
 
     @property
     def can_tell(self) -> bool:
@@ -158,9 +171,7 @@ class Trials:
 
     def interval(self, difference: np.ndarray) -> Interval:
         """The mean of a difference (records), with its bootstrap interval over groups of records."""
-        groups = np.unique(self.groups, return_inverse=True)[1]
-        sums = np.stack([np.bincount(groups, difference), np.bincount(groups)], axis=1)
-        return bootstrap(sums, lambda rows: float(rows[:, 0].sum() / rows[:, 1].sum()), seed=self.seed)
+        return grouped_interval(difference, self.groups, self.seed)
 
     def values(self, candidate: Candidate) -> np.ndarray:
         """(records): what each is worth under a candidate, from 0 to 1; high is good."""

@@ -253,6 +253,10 @@ def _variants(
     if settings.loss.alpha is not None:
         return (refined,), []
     if not shape.learns_from_marks:
-        return ({},), [f"{shape.marked_train:,} marked training records are too few to learn from"]
+        return ({},), [
+            f"marks are too few to learn from: of {shape.marked_train:,} and {shape.marked_validation:,} records"
+        ]
     taught = {**refined, "loss": {"alpha": ALPHA}}
-    return ({}, taught), ["trained without and with marks, and the better one on validation is kept"]
+    return ({}, taught), [
+        "trained without marks and with them: links that marks moved are kept if validation can tell that they are better"
+    ]
