@@ -16,6 +16,7 @@ TERMS: dict[str, tuple[float, ...]] = {
 }
 """The terms that are tried, with their numbers."""
 PREFERS_DIFFERENCES = ("novelty",)  # terms that are for classifiers
+LEANS = 0.005
 MOST_LINKS = 6
 MAX_STEPS = 8
 DEFAULT = Candidate((), Links("exactly:2"))
@@ -62,6 +63,17 @@ def search(
             break
         best = chosen
     return _pruned(trials, start, best, tried), tried
+
+
+def leaning(trials: Trials, best: Candidate, shape: Shape) -> Candidate:
+    """A candidate with one term more, if one seems to help by `LEANS` or more and validation cannot tell.
+
+    What marks teach reads costs, and gains by a term more than links alone do.
+    """
+    options = _changes(best, shape, trials.ranks, terms=True, links=False)
+    more = [option for option in options if len(option.terms) > len(best.terms)]
+    top = max(more, key=trials.score, default=best)
+    return top if trials.score(top) - trials.score(best) >= LEANS else best
 
 
 def _pruned(trials: Trials, start: Candidate, best: Candidate, tried: list[Tried]) -> Candidate:

@@ -29,9 +29,9 @@ from whymatch.text.encoders import Pair as Texts
 from whymatch.text.encoders import all_or_raise
 from whymatch.transport.constraints import Constraint, UpTo, parse_constraint
 
-MAX_QUERIES, MAX_PAIRS_TRIED = 300, 2_000  # records of the validation split
+MAX_QUERIES, MAX_PAIRS_TRIED = 300, 3_000  # records of the validation split
 MAX_PAIRS_LEARNED = 1_500  # of the training split, from which labels are learned
-MAX_SPANS = 30_000  # that are encoded: about a minute on one core
+MAX_CHARACTERS = 3_000_000  # that are encoded: about a minute on one core
 MIN_GROUPS = 20  # of records that share no text, below which an interval says nothing
 ORDER = ("neighbours", "whole_text", "novelty", "shared_words", "rare_words")
 """The terms that are tried, in the order that they have in a cost."""
@@ -320,15 +320,15 @@ def _linked(solved: Solved) -> np.ndarray:
 
 
 def _sample(records: Sequence[Any], most: int, seed: int) -> list[Any]:
-    """So many records at most, with so many spans that encoding them takes about a minute; in their order."""
+    """So many records at most, with so much text that encoding it takes about a minute; in their order."""
     numbers = random.Random(seed).sample(range(len(records)), min(most, len(records)))
-    seen, spans, chosen = set[Document](), 0, list[int]()
+    seen, characters, chosen = set[Document](), 0, list[int]()
     for number in numbers:
         record = records[number]
         texts = (record.left, record.right) if isinstance(record, Pair) else (record.query, *record.documents)
         new = set(texts) - seen
-        spans += sum(map(len, new))
-        if spans > MAX_SPANS and chosen:
+        characters += sum(len(text.text) for text in new)
+        if characters > MAX_CHARACTERS and chosen:
             break
         seen |= new
         chosen.append(number)

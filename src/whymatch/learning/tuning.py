@@ -14,7 +14,7 @@ from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.intervals import Interval
 from whymatch.learning.building import build, check_parts, encode_once, texts_of
-from whymatch.learning.searching import DEFAULT, Tried, search, summary
+from whymatch.learning.searching import DEFAULT, Tried, leaning, search, summary
 from whymatch.learning.settings import Settings, read_values, typed
 from whymatch.learning.shape import Shape, check_records
 from whymatch.learning.trials import ORDER, Candidate, Links, Trials
@@ -147,7 +147,7 @@ def tune(
     chosen |= {"cost": best.cost, "rule": _rule(trials, best), "schedule": schedule_for(settings.task, splits.shape)}
     if settings.task == "classify":
         chosen["encoder"] = {"kind": "frozen"}
-    variants, reason = _variants(settings, written, splits.shape, best)
+    variants, reason = _variants(settings, written, splits.shape, best, trials)
     for line in (*why_lines, *reason):
         report(line)
     return Choice(chosen, variants, tuple(lines), trials.measure, (*why_lines, *reason), tuple(tried))
@@ -242,21 +242,19 @@ def _rule(trials: Trials, best: Candidate) -> dict[str, Any]:
 
 
 def _variants(
-    settings: Settings, written: Mapping[str, Any], shape: Shape, best: Candidate
+    settings: Settings, written: Mapping[str, Any], shape: Shape, best: Candidate, trials: Trials
 ) -> tuple[tuple[dict[str, Any], ...], list[str]]:
     """What is trained: without marks, and where there are enough of them with marks too; and why."""
     if settings.task == "rank" or "cost" in written or not (shape.marked_train or shape.marked_validation):
         return ({},), []
-    refined = {"cost": [*best.cost, {"refined": REFINED}]}
-    if best.value_of(ORDER[-1]):  # rare words come last
-        refined = {"cost": [*best.cost[:-1], {"refined": REFINED}, best.cost[-1]]}
+    read = leaning(trials, best, shape).cost if trials.marked else best.cost
+    ends = ORDER[-1] in (read[-1] if read else {})  # rare words come last
+    refined = {"cost": [*read[: len(read) - ends], {"refined": REFINED}, *read[len(read) - ends :]]}
     if settings.loss.alpha is not None:
         return (refined,), []
     if not shape.learns_from_marks:
-        return ({},), [
-            f"marks are too few to learn from: of {shape.marked_train:,} and {shape.marked_validation:,} records"
-        ]
+        counts = f"{shape.marked_train:,} training and {shape.marked_validation:,} validation records"
+        return ({},), [f"marks are too few to learn from: {counts}"]
     taught = {**refined, "loss": {"alpha": ALPHA}}
-    return ({}, taught), [
-        "trained without marks and with them: links that marks moved are kept if validation can tell that they are better"
-    ]
+    kept = "links that marks moved are kept if validation can tell that they are better"
+    return ({}, taught), [f"trained without marks, and with them on {refined['cost']}; {kept}"]
