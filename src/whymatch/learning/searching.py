@@ -46,7 +46,7 @@ def search(
     """The best candidate that validation can tell from simpler ones, and all that was tried on the way.
 
     From `start` on, the change that helps most is taken, as long as the interval of its gain lies above 0. At the end,
-    each change is taken back if its gain over the rest cannot be told from 0.
+    changes that no longer help beside the others are taken back.
     """
     best, tried, done = start, list[Tried](), 0
     for step in range(1, MAX_STEPS + 1):
@@ -77,12 +77,12 @@ def leaning(trials: Trials, best: Candidate, shape: Shape) -> Candidate:
 
 
 def _pruned(trials: Trials, start: Candidate, best: Candidate, tried: list[Tried]) -> Candidate:
-    """The candidate without changes that are worth nothing beside the others."""
+    """The candidate without changes that are worth nothing, or less, beside those that came after them."""
     while True:
         without = [best.having(name, start.value_of(name)) for name in ORDER if best.value_of(name)]
         without += [replace(best, links=start.links)]
         gains = {option: trials.gain(best, option) for option in without if option != best}
-        idle = [option for option, gain in gains.items() if gain.high >= 0]
+        idle = [option for option, gain in gains.items() if gain.mean >= 0]
         if not idle:
             return best
         simpler = max(idle, key=trials.score)
