@@ -4,7 +4,7 @@
 
 Frozen vectors of MiniLM and untrained links, but for PAWS, whose labels a head learns from 1,500 pairs. Each set is
 prepared in FOLDER, tuned on its training and validation splits, and only then measured on a sample of its test split:
-up to 300 queries or 2,000 pairs. Vectors and prepared data are kept, so that a second run is faster. The
+up to 300 queries or 3,000 pairs. Vectors and prepared data are kept, so that a second run is faster. The
 procedure was designed with MultiRC, e-SNLI and WiCE in view; StackExchange, MultiNews and PAWS had no part in it.
 """
 
