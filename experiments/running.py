@@ -25,7 +25,8 @@ from whymatch.learning.building import build
 from whymatch.learning.evaluate import choose_thresholds, evaluate
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import NO_COUNTS, Settings
-from whymatch.learning.train import Watch, is_marked, train_one
+from whymatch.learning.shape import is_marked
+from whymatch.learning.train import Watch, train_one
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.rules import Attend, Transport

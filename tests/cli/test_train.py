@@ -248,7 +248,7 @@ def test_a_run_that_another_process_writes_is_refused(
 def test_vectors_from_before_an_interrupt_are_kept_and_the_message_says_how_to_go_on(
     queries: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("whymatch.learning.train.TEXTS_PER_BATCH", 2)
+    monkeypatch.setattr("whymatch.learning.building.TEXTS_PER_BATCH", 2)
     encode, batches = SentenceEncoder.encode, list[list[str]]()
 
     def interrupted(

@@ -24,6 +24,7 @@ from whymatch.cli import (
     serve,
     study,
     train,
+    tune,
 )
 from whymatch.cli.console import complain, discard_output
 
@@ -40,6 +41,7 @@ _VERBS = (
     score,
     data,
     train,
+    tune,
     evaluate,
     study,
     doctor,

@@ -1,13 +1,14 @@
 """`whymatch train`: a ranker or a classifier from a file of settings."""
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 
 def add_to(verbs: Any) -> None:
     """Adds the verb to the command line."""
-    parser = verbs.add_parser("train", help="train a ranker or a classifier")
+    parser = verbs.add_parser("train", help="train a ranker or a classifier; what its settings leave open is chosen")
     parser.add_argument(
         "settings", metavar="RUN.toml", type=Path, help="the settings; lists as values are tried in turn"
     )
@@ -19,11 +20,17 @@ def add_to(verbs: Any) -> None:
 def run(settings: argparse.Namespace) -> None:
     """Trains, and says where the model is."""
     from whymatch.cli.console import training_progress
-    from whymatch.learning.settings import read_settings
+    from whymatch.learning.settings import Settings, read_settings, read_values, typed
     from whymatch.learning.train import train
+    from whymatch.learning.tuning import chooses
 
     folder = folder_of(settings)
-    runs = read_settings(settings.settings)
+    written = read_values(settings.settings)
+    runs: Sequence[Settings] | Mapping[str, Any] = written
+    if not chooses(written):
+        runs = read_settings(settings.settings)
+    else:
+        typed(Settings, written, str(settings.settings))  # what is wrong with it is said with the name of the file
     with training_progress() as watch:
         best = train(runs, folder, resume=settings.resume, watch=watch)
     if best.first:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from whymatch.learning.settings import Settings, read_settings
+    from whymatch.learning.tuning import Choice, tune
     from whymatch.matching.head import LinkReader
     from whymatch.matching.rules import Attend, Transport
     from whymatch.text.encoders.adapter import Adapter
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Adapter": "text.encoders.adapter",
     "Attend": "matching.rules",
+    "Choice": "learning.tuning",
     "FineTuned": "text.encoders.tuned",
     "InContext": "text.encoders.tuned",
     "LinkReader": "matching.head",
@@ -21,11 +23,13 @@ _HOMES = {
     "Settings": "learning.settings",
     "Transport": "matching.rules",
     "read_settings": "learning.settings",
+    "tune": "learning.tuning",
 }
 
 __all__ = [
     "Adapter",
     "Attend",
+    "Choice",
     "FineTuned",
     "InContext",
     "LinkReader",
@@ -33,6 +37,7 @@ __all__ = [
     "Settings",
     "Transport",
     "read_settings",
+    "tune",
 ]
 
 

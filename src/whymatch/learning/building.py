@@ -1,6 +1,7 @@
 """The model that settings describe."""
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import torch
@@ -18,6 +19,7 @@ from whymatch.matching.head import LinkReader
 from whymatch.matching.ranker import Ranker
 from whymatch.text.document import Document
 from whymatch.text.encoders.adapter import Adapter
+from whymatch.text.encoders.caching import VectorCache
 from whymatch.text.encoders.context import WordEncoder
 from whymatch.text.encoders.models import MINILM, locate
 from whymatch.text.encoders.recurrent import RecurrentEncoder
@@ -27,6 +29,9 @@ from whymatch.text.encoders.tuned import FineTuned, InContext
 from whymatch.text.encoders.tuning import TunedEncoder, start_from
 from whymatch.text.spans import words
 from whymatch.text.vectors import WordVectors, read_vectors
+
+TEXTS_PER_BATCH = 2048  # texts that are encoded at a time
+SECONDS_BETWEEN_WRITES = 60.0  # of vectors, while texts are being encoded
 
 
 def build(settings: Settings, records: Sequence[Pair | Query]) -> Ranker | Classifier:
@@ -139,3 +144,28 @@ def texts_of(records: Iterable[Pair | Query]) -> list[Document]:
         texts = (record.left, record.right) if isinstance(record, Pair) else (record.query, *record.documents)
         distinct.update(dict.fromkeys(texts))
     return list(distinct)
+
+
+def encode_once(
+    encoder: Projected,
+    texts: Sequence[Document],
+    report: Callable[[str], None],
+    progress: Callable[[int, int], None],
+    cache: VectorCache | None,
+) -> None:
+    """Leaves the vectors of all texts with the encoder; the cache writes them now and then, and at an interrupt."""
+    new = [text for text in texts if encoder.known.get(text.text, text.spans) is None]
+    known = f", {len(texts) - len(new):,} more are known" if len(new) < len(texts) else ""
+    report(f"encoding {len(new):,} texts, once{known}")
+    written = time.monotonic()
+    try:
+        for start in range(0, len(new), TEXTS_PER_BATCH):
+            batch = new[start : start + TEXTS_PER_BATCH]
+            encoder.frozen([text.text for text in batch], [text.spans for text in batch])
+            progress(start + len(batch), len(new))
+            if cache is not None and time.monotonic() - written > SECONDS_BETWEEN_WRITES:
+                cache.keep()
+                written = time.monotonic()
+    finally:
+        if cache is not None:
+            cache.keep()

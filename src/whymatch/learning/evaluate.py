@@ -193,13 +193,28 @@ def _correctness(model: Classifier, observed: Sequence[Observation], pairs: Sequ
 
 def validation_score(model: Classifier, pairs: Sequence[Pair], *, with_rationales: bool = False) -> float:
     """Macro F1, or its mean with the rationales' F1 in all texts that people marked."""
+    of_labels, of_rationales = validation_scores(model, pairs)
+    return fmean([of_labels, fmean(of_rationales.values())]) if of_rationales and with_rationales else of_labels
+
+
+def validation_scores(model: Classifier, pairs: Sequence[Pair]) -> tuple[float, dict[int, float]]:
+    """Macro F1, and the F1 of the rationale of each pair that people marked, by its number.
+
+    Where pairs are marked on both sides, these count alone; else those that are marked on the right, or on the left.
+    """
     observed, _ = observe(model, [(pair.left, pair.right) for pair in pairs])
     score = macro_f1([model.labels[one.best] for one in observed], [pair.label for pair in pairs])
-    judged = _judge(pairs, [one.selection for one in observed]) if with_rationales else {}
-    marked = next((judged[side] for side in ("both", "right", "left") if side in judged), [])
-    if not marked:
-        return score
-    return fmean([score, fmean(f1(tokens_in(text.text, text.chosen), text.gold) for text in marked)])
+    judged = _judge(pairs, [one.selection for one in observed])
+    side = next((side for side in ("both", "right", "left") if side in judged), None)
+    if side is None:
+        return score, {}
+    asked = [
+        number
+        for number, pair in enumerate(pairs)
+        if (side == "left" or pair.right_rationale is not None) and (side == "right" or pair.left_rationale is not None)
+    ]
+    values = [f1(tokens_in(text.text, text.chosen), text.gold) for text in judged[side]]
+    return score, dict(zip(asked, values, strict=True))
 
 
 def rationale_metrics(

@@ -96,7 +96,7 @@ class Fitting(Generic[Item]):
 
     With a folder, checkpoints and `metrics.jsonl` are written there, and `resume` continues from the last checkpoint.
     On a CPU the weights at the end are those of a run that was never interrupted, to the bit. Several processes share
-    each batch.
+    each batch. With `keep_start`, the weights of the start are kept unless an epoch is better on validation.
     """
 
     task: Task[Item]
@@ -105,6 +105,7 @@ class Fitting(Generic[Item]):
     report: Callable[[str], None] = lambda line: None
     progress: Callable[[TrainingProgress], None] = lambda progress: None
     processes: Processes = field(default_factory=Processes)
+    keep_start: bool = False
     checkpoint_steps: int = CHECKPOINT_STEPS
     max_cells: int = MAX_CELLS_PER_PASS
     step: int = field(default=0, init=False)
@@ -162,6 +163,9 @@ class Fitting(Generic[Item]):
 
     def _run_epochs(self, items: Sequence[Item]) -> None:
         sizes = [self.task.size(item) for item in items]
+        if self.keep_start and not self.step:
+            self.best, self.best_weights = self.score(), _copies(learned_state(self.model))
+            self.report(f"untrained, validation {self.task.measure} {self.best:.4g}")
         while self.epoch < self.schedule.epochs and self.epoch - self.best_epoch <= self.schedule.patience:
             self._run_epoch(items, sizes)
             score = self.score()
@@ -175,6 +179,8 @@ class Fitting(Generic[Item]):
             self._save()
         if self.epoch < self.schedule.epochs:
             self.report(f"stopped: no better for {self.schedule.patience} epochs; the best was {self.best_epoch + 1}")
+        if self.keep_start and self.best_epoch < 0:
+            self.report("training did not help: the untrained weights are kept")
 
     def _run_epoch(self, items: Sequence[Item], sizes: Sequence[Size]) -> None:
         """The rest of an epoch, in the order that its number and the seed decide."""
@@ -308,6 +314,13 @@ def fit(fitting: Fitting[Item], items: Sequence[Item], *, resume: bool = False) 
     restore(fitting.model, mean | mean_adapter(fitting.model, trained))
     score = fitting.score()
     fitting.report(f"the mean of {trainings} trainings, validation {fitting.task.measure} {score:.4g}")
+    if fitting.keep_start:
+        mean = _copies(learned_state(fitting.model))
+        restore(fitting.model, start)
+        if (untrained := fitting.score()) >= score:
+            fitting.report("training did not help: the untrained weights are kept")
+            return untrained
+        restore(fitting.model, mean)
     return score
 
 

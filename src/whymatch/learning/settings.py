@@ -104,17 +104,28 @@ class Settings:
 
 def read_settings(file: str | Path) -> list[Settings]:
     """The runs of a file: one, or one for each combination where values are lists."""
-    try:
-        values = tomllib.loads(Path(file).read_text(encoding="utf-8"))
-        runs = _count_combinations(values)
-    except ValueError as error:
-        raise ValueError(f"{file} is not TOML: {error}.") from None
-    except RecursionError:
-        raise ValueError(f"{file} is nested too deeply: settings are tables of values, such as [schedule].") from None
+    values = read_values(file)
+    runs = _count_combinations(values)
     if not 1 <= runs <= MAX_RUNS:
         reason = f"give {runs:,} combinations to try, more than {MAX_RUNS:,}" if runs else "leave nothing to try"
         raise ValueError(f"{file}: its lists {reason}.")
     return [typed(Settings, choice, str(file)) for choice in _combinations(values)]
+
+
+def read_values(file: str | Path) -> dict[str, Any]:
+    """What is written in a file of settings, by name, as it is.
+
+    Raises:
+        ValueError: if it is not TOML.
+    """
+    try:
+        values = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+        _count_combinations(values)  # by a recursion as deep as that of whoever reads them
+    except ValueError as error:
+        raise ValueError(f"{file} is not TOML: {error}.") from None
+    except RecursionError:
+        raise ValueError(f"{file} is nested too deeply: settings are tables of values, such as [schedule].") from None
+    return values
 
 
 def checked(value: Any, hint: Any, what: str) -> Any:

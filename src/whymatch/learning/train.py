@@ -3,28 +3,32 @@
 import hashlib
 import json
 import shutil
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
+import numpy as np
 import torch
 
 from whymatch.datasets.folders import read_split
-from whymatch.datasets.records import Pair, Query
+from whymatch.datasets.records import Pair
 from whymatch.files import check_new, held, read_json, write_whole
-from whymatch.learning.building import build, check_parts, texts_of
+from whymatch.learning.building import build, check_parts, encode_once, texts_of
 from whymatch.learning.card import write_card
-from whymatch.learning.evaluate import evaluate
+from whymatch.learning.evaluate import evaluate, validation_scores
 from whymatch.learning.fit import Fitting, TrainingProgress, fit
 from whymatch.learning.processes import Processes
-from whymatch.learning.settings import Settings
+from whymatch.learning.settings import Settings, typed
+from whymatch.learning.shape import check_records
 from whymatch.learning.tasks import Teacher, build_task
+from whymatch.learning.trials import MIN_GROUPS, grouped_interval, groups_of
+from whymatch.learning.tuning import Choice, chooses, tune
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.saving import from_pretrained
@@ -33,8 +37,8 @@ from whymatch.text.encoders.caching import VectorCache
 from whymatch.text.encoders.trainable import Projected
 from whymatch.text.encoders.tuning import TunedEncoder
 
-TEXTS_PER_BATCH = 2048  # texts that are encoded at a time
-SECONDS_BETWEEN_WRITES = 60.0  # of vectors, while texts are being encoded
+CHOICE = "choice.json"
+"""What was chosen for a run and why, in its folder."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +63,24 @@ class Watch:
     progress: Callable[[Settings, TrainingProgress], None] = lambda settings, progress: None
 
 
-def train(runs: Sequence[Settings], folder: str | Path, *, resume: bool = False, watch: Watch | None = None) -> Run:
-    """Trains every run, keeps the model that validation prefers in `folder/model`, and writes what was tried."""
+def train(
+    runs: Sequence[Settings] | Mapping[str, Any],
+    folder: str | Path,
+    *,
+    resume: bool = False,
+    watch: Watch | None = None,
+) -> Run:
+    """Trains every run, keeps the model that validation prefers in `folder/model`, and writes what was tried.
+
+    In place of runs it takes what a file of settings has, such as `{"task": "classify", "data": "data/claims"}`. How
+    links are made is then chosen on validation (`tune`) and written to `folder/choice.json`, from where a run that is
+    resumed takes it.
+    """
     folder, processes = Path(folder), Processes()
     watch = (watch or Watch()) if processes.first else Watch(line=lambda line: None)
+    written: Mapping[str, Any] | None = None
+    if isinstance(runs, Mapping):
+        written, runs = runs, [typed(Settings, runs, "settings")]
     try:
         if not resume:
             check_new(folder, "Use --resume to go on with the run in it, or another folder.")
@@ -70,28 +88,81 @@ def train(runs: Sequence[Settings], folder: str | Path, *, resume: bool = False,
             check_parts(settings)
         processes.wait()  # before the first of them writes into the folder
         with held(folder) if processes.first else nullcontext():
-            best = _train_all(runs, folder, resume, watch, processes)
+            if written is not None and chooses(written):
+                runs = _chosen(written, folder, watch, processes)
+            best = _train_all(runs, folder, resume, watch, processes, chosen=written is not None)
         processes.wait()
     finally:
         processes.end()
     return best
 
 
-def _train_all(runs: Sequence[Settings], folder: Path, resume: bool, watch: Watch, processes: Processes) -> Run:
-    """Every run in turn; the best one becomes `folder/model`. Vectors are kept in `folder/vectors` until then."""
+def _chosen(written: Mapping[str, Any], folder: Path, watch: Watch, processes: Processes) -> list[Settings]:
+    """The runs that validation chose, now or before the run was interrupted."""
+    if processes.first and read_json(folder / CHOICE) is None:
+        cache = VectorCache(folder / "vectors")
+        choice = tune(written, report=watch.line, progress=watch.encoded, cache=cache)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / CHOICE, json.dumps(choice.to_dict(), indent=1))
+    processes.wait()
+    try:
+        return Choice.from_dict(read_json(folder / CHOICE)).settings(written)
+    except ValueError as error:
+        raise ValueError(f"{folder / CHOICE}: {error}") from None
+
+
+def _train_all(
+    runs: Sequence[Settings],
+    folder: Path,
+    resume: bool,
+    watch: Watch,
+    processes: Processes,
+    *,
+    chosen: bool = False,
+) -> Run:
+    """Every run in turn; the best one becomes `folder/model`. Vectors are kept in `folder/vectors` until then.
+
+    Where the runs were `chosen` for the data, untrained links are kept unless training is better.
+    """
     done: list[Run] = []
     cache = VectorCache(folder / "vectors")
     for number, settings in enumerate(runs):
         place = folder if len(runs) == 1 else folder / f"run-{number}"
         watch.line(f"{place}: {settings.task} with {settings.rule.constraint or settings.rule.attention}")
-        done.append(train_one(settings, place, resume, watch, processes, cache))
-    best = max(done, key=lambda run: run.validation)
-    if len(done) > 1:
-        watch.line(f"chosen: {best.folder}, validation {best.measure} {best.validation:.4f}")
+        ranks = settings.task == "rank"
+        done.append(train_one(settings, place, resume, watch, processes, cache, keep_start=chosen and ranks))
+    if chosen and len(done) > 1:
+        best = _without_or_with_marks(done, watch.line) if processes.first else done[0]
+    else:
+        best = max(done, key=lambda run: run.validation)
+        if len(done) > 1:
+            watch.line(f"chosen: {best.folder}, validation {best.measure} {best.validation:.4f}")
     if processes.first:
         _finish(best, done, folder)
         shutil.rmtree(folder / "vectors", ignore_errors=True)
     return best
+
+
+def _without_or_with_marks(runs: Sequence[Run], report: Callable[[str], None]) -> Run:
+    """A run without marks and one with them: the second if its links agree better with what people marked.
+
+    That is if the 95% interval of the gain of rationale F1 on validation lies above 0, and the mean of macro F1 and
+    rationale F1 is no lower.
+    """
+    settings = runs[0].settings
+    pairs: list[Any] = read_split(settings.data, "val", settings.task, settings.spans)
+    scores, values = list[float](), list[np.ndarray]()
+    for run, name in zip(runs, ("without marks", "with marks"), strict=True):
+        of_labels, of_links = validation_scores(from_pretrained(run.folder / "best"), pairs)
+        values.append(np.array([*of_links.values()]))
+        scores.append(fmean([of_labels, float(values[-1].mean())]))
+        report(f"{name}: validation macro F1 {of_labels:.4f}, rationale F1 {values[-1].mean():.4f}")
+    groups = groups_of([pairs[number] for number in of_links])
+    mean, low, high = grouped_interval(values[1] - values[0], groups, settings.schedule.seed)
+    helps = low > 0 and scores[1] >= scores[0] and len(np.unique(groups)) >= MIN_GROUPS
+    interval = f"rationale F1 {mean:+.3f}, 95% interval {low:+.3f} to {high:+.3f}"
+    report(f"training by marks {'helped' if helps else 'did not help: the untrained links are kept'} ({interval})")
+    return replace(runs[helps], validation=scores[helps], measure="mean of macro F1 and rationale F1")
 
 
 def train_one(
@@ -104,18 +175,20 @@ def train_one(
     *,
     keep: Callable[[Any], bool] = lambda record: True,
     prepare: Callable[[Any], None] = lambda model: None,
+    keep_start: bool = False,
 ) -> Run:
     """One run, with its checkpoints; the best weights end in `folder/best`. `cache` has vectors of runs before it.
 
-    `keep` chooses the training records, and `prepare` may change the model before it is trained: experiments that
-    compare ways of training use them.
+    With `keep_start`, those are the weights of the start unless an epoch is better. `keep` chooses the training
+    records, and `prepare` may change the model before it is trained: experiments that compare ways of training use
+    them.
     """
     torch.manual_seed(settings.schedule.seed)
     records: list[list[Any]] = [
         [*read_split(settings.data, split, settings.task, settings.spans)] for split in ("train", "val")
     ]
     train_split, validation = [*filter(keep, records[0])], records[1]
-    _check_records(settings, train_split, validation)
+    check_records(settings, train_split, validation)
     if settings.task == "classify":
         counts = Counter(pair.label for pair in train_split)
         watch.line("labels: " + ", ".join(f"{label} {count:,}" for label, count in sorted(counts.items())))
@@ -136,10 +209,10 @@ def train_one(
     if isinstance(model.aligner.encoder, Projected):
         cache.share(model.aligner.encoder)
         texts = texts_of([*train_split, *validation])
-        _encode_once(model.aligner.encoder, texts, watch.line, watch.encoded, cache if processes.first else None)
+        encode_once(model.aligner.encoder, texts, watch.line, watch.encoded, cache if processes.first else None)
     task = build_task(model, validation, settings.loss, teacher)
     fitting: Fitting[Any] = Fitting(
-        task, settings.schedule, folder, watch.line, partial(watch.progress, settings), processes
+        task, settings.schedule, folder, watch.line, partial(watch.progress, settings), processes, keep_start
     )
     best = fit(fitting, train_split, resume=resume)
     if processes.first:
@@ -147,31 +220,6 @@ def train_one(
         model.save_pretrained(folder / "best")
     processes.wait()
     return Run(settings, best, folder, task.measure, processes.first)
-
-
-def _encode_once(
-    encoder: Projected,
-    texts: Sequence[Document],
-    report: Callable[[str], None],
-    progress: Callable[[int, int], None],
-    cache: VectorCache | None,
-) -> None:
-    """Leaves the vectors of all texts with the encoder; the cache writes them now and then, and at an interrupt."""
-    new = [text for text in texts if encoder.known.get(text.text, text.spans) is None]
-    known = f", {len(texts) - len(new):,} more are known" if len(new) < len(texts) else ""
-    report(f"encoding {len(new):,} texts, once{known}")
-    written = time.monotonic()
-    try:
-        for start in range(0, len(new), TEXTS_PER_BATCH):
-            batch = new[start : start + TEXTS_PER_BATCH]
-            encoder.frozen([text.text for text in batch], [text.spans for text in batch])
-            progress(start + len(batch), len(new))
-            if cache is not None and time.monotonic() - written > SECONDS_BETWEEN_WRITES:
-                cache.keep()
-                written = time.monotonic()
-    finally:
-        if cache is not None:
-            cache.keep()
 
 
 def _bases(model: Ranker | Classifier) -> dict[str, str]:
@@ -188,7 +236,13 @@ def _finish(best: Run, done: Sequence[Run], folder: Path) -> None:
     records = read_split(best.settings.data, "val", best.settings.task, best.settings.spans)
     write_card(folder / "model", evaluate(model, records), best.settings.data, "val")
     tried = [
-        {"folder": str(run.folder), "validation": run.validation, "settings": asdict(run.settings)} for run in done
+        {
+            "folder": str(run.folder),
+            "measure": run.measure,
+            "validation": run.validation,
+            "settings": asdict(run.settings),
+        }
+        for run in done
     ]
     write_whole(folder / "report.json", json.dumps({"chosen": str(best.folder), "tried": tried}, indent=1))
 
@@ -202,29 +256,6 @@ def _portable(settings: Settings) -> dict[str, Any]:
         if place[key] is not None and Path(place[key]).exists():
             place[key] = Path(place[key]).resolve().name
     return values
-
-
-def _check_records(settings: Settings, train_split: Sequence[Any], validation: Sequence[Any]) -> None:
-    """Raises for records that could not be learned from or chosen by, before any work."""
-    if not train_split:
-        raise ValueError("The training split is empty: there is nothing to learn from.")
-    if not validation:
-        raise ValueError("The validation split is empty: there is nothing to choose by.")
-    labels = {record.label for record in train_split if isinstance(record, Pair)}
-    for record in [*train_split, *validation]:
-        if isinstance(record, Query) and not (any(record.relevant) and not all(record.relevant)):
-            raise ValueError(f"Query {record.id} needs a similar and a dissimilar document.")
-        if isinstance(record, Pair) and record.label is None:
-            raise ValueError(f"Pair {record.id} has no label.")
-        if isinstance(record, Pair) and record.label not in labels:
-            raise ValueError(f"Pair {record.id} has the label {record.label!r}, which is not in the training split.")
-    if settings.loss.alpha is not None and not any(map(is_marked, train_split)):
-        raise ValueError("[loss] alpha supervises rationales, and the training split has none. Leave alpha out.")
-
-
-def is_marked(record: Pair | Query) -> bool:
-    """Whether people marked any of it."""
-    return isinstance(record, Pair) and bool(record.left_rationale or record.right_rationale)
 
 
 def _fingerprint(records: Sequence[Any]) -> str:
