@@ -90,7 +90,7 @@ def test_arguments_that_are_no_texts_are_refused_in_one_line(align: Align, argum
         ("\ufeff\u200b\u200d \r\n\u00a0\u2060", "RIGHT is empty"),
         (b"\x7fELF\x02\x01\x00\x00", "is a binary file"),
         ("café".encode("latin-1"), "is not utf-8: byte 3"),
-        ("café".encode("utf-16"), "is a binary file"),
+        ("café".encode("utf-16-le"), "is a binary file"),
     ],
 )
 def test_a_file_that_holds_no_text_is_refused_in_one_line(
