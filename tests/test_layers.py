@@ -36,6 +36,10 @@ LAYERS = [
 ]
 
 
+FOR_OTHERS = {"nn", "sklearn"}
+"""What fits the protocols of other libraries: it imports from all layers, and none of them imports it."""
+
+
 def layer_of(module: str) -> str | None:
     parts = module.split(".")
     return parts[1] if len(parts) > 1 and parts[0] == "whymatch" else None
@@ -60,6 +64,14 @@ def test_imports_point_downwards(file: Path) -> None:
         layer = layer_of(module)
         if layer is not None and not layer.startswith("__"):
             assert LAYERS.index(layer) <= mine, f"{file} imports {module}, which is a layer above"
+
+
+def test_what_is_for_another_library_is_imported_by_nothing() -> None:
+    single = {file.stem for file in SOURCE.glob("*.py") if not file.stem.startswith("__")}
+    assert single == FOR_OTHERS | (single & {*LAYERS})
+    for file in SOURCE.glob("**/*.py"):
+        if file.name != "__init__.py" or file.parent != SOURCE:  # which names nn, and loads it when it is asked for
+            assert not {layer_of(module) for module in imports(file)} & FOR_OTHERS, file
 
 
 def loaded_with(module: str) -> set[str]:

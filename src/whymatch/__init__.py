@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from whymatch.forking import loading
 
 if TYPE_CHECKING:
-    from whymatch import cost, learning, transport
+    from whymatch import cost, learning, nn, transport
     from whymatch.checking.check import check
     from whymatch.cost import Background, Cost
     from whymatch.matching.aligner import Aligner
@@ -71,7 +71,7 @@ _HOMES = {
     "read_vectors": "text.vectors",
     "solve": "transport.exact",
 }
-_PACKAGES = ("cost", "learning", "transport")  # what else users may need: cost terms, trainable parts, the solver
+_PACKAGES = ("cost", "learning", "nn", "transport")  # cost terms, trainable parts, a layer, the solver
 
 __all__ = [
     "Aligner",
@@ -106,6 +106,7 @@ __all__ = [
     "cost",
     "in_order",
     "learning",
+    "nn",
     "path",
     "read_vectors",
     "solve",
