@@ -7,7 +7,12 @@ import pytest
 
 TRITON = ["src/whymatch/transport/kernels/gpu/*.py", "src/whymatch/text/encoders/kernel.py"]
 """The kernels for GPUs are Triton's, and need it to be imported."""
-collect_ignore_glob = [] if find_spec("triton") else TRITON
+OF_OTHERS = {"langchain_core": "src/whymatch/langchain.py", "llama_index": "src/whymatch/llamaindex.py"}
+"""What fits another library can be imported where that is installed."""
+collect_ignore_glob = [
+    *([] if find_spec("triton") else TRITON),
+    *(file for package, file in OF_OTHERS.items() if find_spec(package) is None),
+]
 
 
 @pytest.fixture(autouse=True)

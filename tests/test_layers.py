@@ -36,7 +36,7 @@ LAYERS = [
 ]
 
 
-FOR_OTHERS = {"nn", "sklearn"}
+FOR_OTHERS = {"langchain", "llamaindex", "nn", "sentence_transformers", "sklearn"}
 """What fits the protocols of other libraries: it imports from all layers, and none of them imports it."""
 
 
