@@ -19,12 +19,12 @@ from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair, Query
 from whymatch.files import check_new, held, read_json, write_whole
 from whymatch.learning.building import build, check_parts, texts_of
-from whymatch.learning.card import write_card
 from whymatch.learning.evaluate import evaluate
 from whymatch.learning.fit import Fitting, TrainingProgress, fit
 from whymatch.learning.processes import Processes
 from whymatch.learning.settings import Settings
 from whymatch.learning.tasks import Teacher, build_task
+from whymatch.matching.card import write_card
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.saving import from_pretrained
