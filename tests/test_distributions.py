@@ -18,6 +18,7 @@ DATA = {
     "matching/entailment_weights/weights.safetensors",
     "matching/general/measured.json",
     "matching/general/minilm.safetensors",
+    "matching/general/spans.safetensors",
     "matching/general/texts.txt",
     "py.typed",
     "serve/static/page.html",
