@@ -3,7 +3,8 @@
     WHYMATCH_DATA=… python -m experiments.calibration --vectors FOLDER
 
 Vectors of the data are kept in FOLDER, so that a second run encodes nothing. Written are, in
-src/whymatch/matching/general/: minilm.safetensors (the vectors of texts.txt in 8 bits), spans.safetensors and measured.json.
+src/whymatch/matching/general/: minilm.safetensors (the vectors of texts.txt in 8 bits), spans.safetensors (where
+those stand in the texts) and measured.json.
 
 Both calibrations are fitted on StackExchange's duplicates, and on pairs of one site that are none: half of them drawn
 at random, half listed by the data set. Duplicates have 40% of the weight. Each site is a corpus of its own, once with

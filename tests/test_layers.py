@@ -11,6 +11,7 @@ import whymatch
 
 SOURCE = Path(whymatch.__file__).parent
 LAYERS = [
+    "deprecation",
     "files",
     "reading",
     "forking",

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from whymatch.deprecation import Renamed
 from whymatch.forking import loading
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ _HOMES = {
     "solve": "transport.exact",
 }
 _PACKAGES = ("cost", "learning", "nn", "transport")  # cost terms, trainable parts, a layer, the solver
+_RENAMED: dict[str, Renamed] = {}  # what public names were called: deprecation.py
 
 __all__ = [
     "Aligner",
@@ -115,6 +117,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if (renamed := _RENAMED.get(name)) is not None:
+        renamed.warn(f"whymatch.{name}")
+        return __getattr__(renamed.instead)
     if name not in _HOMES and name not in _PACKAGES:
         raise AttributeError(f"module 'whymatch' has no attribute {name!r}")
     with loading:

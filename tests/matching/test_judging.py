@@ -382,15 +382,6 @@ def test_mixed_texts_keep_the_links_of_what_can_be_read(english: wm.Aligner, lan
     assert mixed.probability == pytest.approx(plain.probability, rel=1e-3)
 
 
-def test_the_spans_that_ship_are_those_that_texts_are_split_into(minilm: object) -> None:
-    """They ship because a background with spans of another version of the splitter would have no vectors."""
-    from whymatch.matching.shipped import shipped_texts
-
-    documents = shipped_background(wm.Aligner()).documents
-    assert [text.text for text in documents] == [*shipped_texts()]
-    assert [text.spans for text in documents] == [wm.Aligner().split(text).spans for text in shipped_texts()]
-
-
 def test_the_shipped_files_agree_with_each_other(english: wm.Aligner) -> None:
     background = shipped_background(english)
     assert background.general
