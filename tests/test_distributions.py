@@ -63,18 +63,8 @@ def test_the_sdist_holds_what_the_wheel_is_built_from(tmp_path: Path) -> None:
     (file,) = SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
     with tarfile.open(file) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
-    others = {
-        "CHANGELOG.md",
-        "CITATION.cff",
-        "LICENSE",
-        "LICENSES.md",
-        "SECURITY.md",
-        "PKG-INFO",
-        "README.md",
-        "constraints.txt",
-        "pyproject.toml",
-        ".gitignore",
-    }
+    about = {"CHANGELOG.md", "CITATION.cff", "LICENSE", "LICENSES.md", "PKG-INFO", "README.md", "SECURITY.md"}
+    others = about | {"constraints.txt", "pyproject.toml", ".gitignore"}
     assert names == {f"src/{name}" for name in sources(ROOT / "src" / "whymatch")} | others
 
 
