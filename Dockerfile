@@ -18,6 +18,6 @@ ENV PATH=/opt/whymatch/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 HF
 USER 65532:65532
 WORKDIR /tmp
 EXPOSE 8000
-HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
+HEALTHCHECK --interval=30s --timeout=5s --start-period=120s \
     CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/ready', timeout=4)"]
 ENTRYPOINT ["whymatch", "serve", "--host", "0.0.0.0", "--port", "8000"]

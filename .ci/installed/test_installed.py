@@ -45,7 +45,7 @@ def test_every_name_that_needs_no_extra_can_be_had(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(WITH_EXTRAS))
 def test_a_name_that_needs_an_extra_says_which_package(name: str) -> None:
-    with pytest.raises(ModuleNotFoundError, match=r"torch|lancedb"):
+    with pytest.raises(ModuleNotFoundError, match=r"torch|LanceDB"):
         getattr(wm, name)
 
 
