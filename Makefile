@@ -69,7 +69,8 @@ dist: .venv/base $(MINILM)  ## wheels and sdists of whymatch and of its model, i
 	$(BIN)/python -m hatchling build -d $(CURDIR)/dist
 	cd packages/minilm && $(CURDIR)/$(BIN)/python -m hatchling build -t sdist -d $(CURDIR)/dist
 
-dist-check: dist  ## the same, tried in an empty environment
+dist-check: dist  ## the same, tried in empty environments, with every Python that is found
+	$(LOCKED) -r locks/uv.txt
 	.ci/check-dist
 
 lock: .venv/ready  ## locks/*.txt anew, from pyproject.toml and constraints.txt

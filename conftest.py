@@ -7,7 +7,16 @@ import pytest
 
 TRITON = ["src/whymatch/transport/kernels/gpu/*.py", "src/whymatch/text/encoders/kernel.py"]
 """The kernels for GPUs are Triton's, and need it to be imported."""
-collect_ignore_glob = [] if find_spec("triton") else TRITON
+OF_OTHERS = {
+    "langchain_core": ["src/whymatch/langchain.py", "docs/ecosystem.md"],
+    "llama_index": ["src/whymatch/llamaindex.py", "docs/ecosystem.md"],
+    "datasets": ["docs/ecosystem.md"],
+}
+"""What needs the packages of extras to be imported or shown."""
+collect_ignore_glob = [
+    *([] if find_spec("triton") else TRITON),
+    *(file for package, files in OF_OTHERS.items() if find_spec(package) is None for file in files),
+]
 
 
 @pytest.fixture(autouse=True)

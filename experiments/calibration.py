@@ -3,7 +3,8 @@
     WHYMATCH_DATA=… python -m experiments.calibration --vectors FOLDER
 
 Vectors of the data are kept in FOLDER, so that a second run encodes nothing. Written are, in
-src/whymatch/matching/general/: minilm.safetensors (the vectors of texts.txt in 8 bits) and measured.json.
+src/whymatch/matching/general/: minilm.safetensors (the vectors of texts.txt in 8 bits), spans.safetensors (where
+those stand in the texts) and measured.json.
 
 Both calibrations are fitted on StackExchange's duplicates, and on pairs of one site that are none: half of them drawn
 at random, half listed by the data set. Duplicates have 40% of the weight. Each site is a corpus of its own, once with
@@ -69,6 +70,9 @@ def write_vectors(aligner: wm.Aligner) -> Background:
         scales = np.abs(vectors).max(axis=1) / 127
         arrays |= {name: np.rint(vectors / scales[:, None]).astype(np.int8), f"{name}_scales": scales}
     save_file(arrays, shipped.FOLDER / "minilm.safetensors")
+    spans = np.array([[*span] for text in documents for span in text.spans], np.uint16)
+    counts = np.array([len(text) for text in documents], np.uint16)
+    save_file({"spans": spans, "counts": counts}, shipped.FOLDER / "spans.safetensors")
     return shipped.shipped_background(aligner)
 
 

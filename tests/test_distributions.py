@@ -18,6 +18,7 @@ DATA = {
     "matching/entailment_weights/weights.safetensors",
     "matching/general/measured.json",
     "matching/general/minilm.safetensors",
+    "matching/general/spans.safetensors",
     "matching/general/texts.txt",
     "py.typed",
     "serve/static/page.html",
@@ -46,7 +47,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: ZipFile) -> None:
     assert names == sources(ROOT / "src" / "whymatch")
     assert {f"whymatch/{name}" for name in DATA} <= names
     about = {name.partition(".dist-info/")[2] for name in wheel.namelist()} - {""}
-    assert about == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
+    assert about == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE", "licenses/LICENSES.md"}
 
 
 def test_the_wheel_is_small_and_says_what_it_needs(wheel: ZipFile) -> None:
@@ -62,7 +63,8 @@ def test_the_sdist_holds_what_the_wheel_is_built_from(tmp_path: Path) -> None:
     (file,) = SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
     with tarfile.open(file) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
-    others = {"CHANGELOG.md", "LICENSE", "PKG-INFO", "README.md", "constraints.txt", "pyproject.toml", ".gitignore"}
+    about = {"CHANGELOG.md", "CITATION.cff", "LICENSE", "LICENSES.md", "PKG-INFO", "README.md", "SECURITY.md"}
+    others = about | {"constraints.txt", "pyproject.toml", ".gitignore"}
     assert names == {f"src/{name}" for name in sources(ROOT / "src" / "whymatch")} | others
 
 

@@ -11,6 +11,7 @@ import whymatch
 
 SOURCE = Path(whymatch.__file__).parent
 LAYERS = [
+    "deprecation",
     "files",
     "reading",
     "forking",
@@ -34,6 +35,10 @@ LAYERS = [
     "serve",
     "cli",
 ]
+
+
+FOR_OTHERS = {"langchain", "llamaindex", "nn", "sentence_transformers", "sklearn"}
+"""What fits the protocols of other libraries: it imports from all layers, and none of them imports it."""
 
 
 def layer_of(module: str) -> str | None:
@@ -60,6 +65,14 @@ def test_imports_point_downwards(file: Path) -> None:
         layer = layer_of(module)
         if layer is not None and not layer.startswith("__"):
             assert LAYERS.index(layer) <= mine, f"{file} imports {module}, which is a layer above"
+
+
+def test_what_is_for_another_library_is_imported_by_nothing() -> None:
+    single = {file.stem for file in SOURCE.glob("*.py") if not file.stem.startswith("__")}
+    assert single == FOR_OTHERS | (single & {*LAYERS})
+    for file in SOURCE.glob("**/*.py"):
+        if file.name != "__init__.py" or file.parent != SOURCE:  # which names nn, and loads it when it is asked for
+            assert not {layer_of(module) for module in imports(file)} & FOR_OTHERS, file
 
 
 def loaded_with(module: str) -> set[str]:

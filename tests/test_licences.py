@@ -14,7 +14,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
+ROOT = Path(__file__).parents[1]
+PYPROJECT = ROOT / "pyproject.toml"
 
 ALLOWED = frozenset(
     {
@@ -52,6 +53,9 @@ SPELLINGS = {
 """Other names in the fields `License` and `Classifier`, in lower case, and what they stand for."""
 
 READ_BY_HAND = {
+    "dirtyjson": "MIT OR AFL-2.1, as its LICENSE says: either may be chosen.",
+    "scipy": "BSD-3-Clause. Its text names the GPL for libgfortran, whose exception lets anything be linked with it.",
+    "tiktoken": "MIT, by its text, which stands where a name is looked for.",
     "matplotlib": "PSF-2.0. Its text names the GPL for FreeType, which is licensed as FTL OR GPL: FTL is permissive.",
 }
 """Packages whose metadata leave a question, and the answer."""
@@ -255,3 +259,14 @@ def test_a_package_that_is_not_installed_is_no_package_without_problems(tmp_path
     install(tmp_path, "one", "License: MIT", "Requires-Dist: two")
     with pytest.raises(LookupError, match="two, which one needs, is not installed"):
         problems(["one"], packages_in([tmp_path]))
+
+
+def test_every_file_of_the_wheel_has_its_licence() -> None:
+    """LICENSES.md has a row for each, by patterns of which one fits, and names no file that is not there."""
+    rows = re.findall(r"(?m)^\| (`.+?) \| ", (ROOT / "LICENSES.md").read_text(encoding="utf-8"))
+    patterns = [pattern for row in rows for pattern in re.findall(r"`(whymatch/[^`]+)`", row)]
+    source = ROOT / "src"
+    covered = [file for pattern in patterns for file in source.glob(pattern)]
+    present = {file for file in (source / "whymatch").rglob("*") if file.is_file() and "__pycache__" not in file.parts}
+    assert {file for file in covered if file.is_file() and "__pycache__" not in file.parts} == present
+    assert all(any(source.glob(pattern)) for pattern in patterns)

@@ -3,10 +3,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from whymatch.deprecation import Renamed
 from whymatch.forking import loading
 
 if TYPE_CHECKING:
-    from whymatch import cost, learning, transport
+    from whymatch import cost, learning, nn, transport
     from whymatch.checking.check import check
     from whymatch.cost import Background, Cost
     from whymatch.matching.aligner import Aligner
@@ -71,7 +72,8 @@ _HOMES = {
     "read_vectors": "text.vectors",
     "solve": "transport.exact",
 }
-_PACKAGES = ("cost", "learning", "transport")  # what else users may need: cost terms, trainable parts, the solver
+_PACKAGES = ("cost", "learning", "nn", "transport")  # cost terms, trainable parts, a layer, the solver
+_RENAMED: dict[str, Renamed] = {}  # what public names were called: deprecation.py
 
 __all__ = [
     "Aligner",
@@ -106,6 +108,7 @@ __all__ = [
     "cost",
     "in_order",
     "learning",
+    "nn",
     "path",
     "read_vectors",
     "solve",
@@ -114,6 +117,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if (renamed := _RENAMED.get(name)) is not None:
+        renamed.warn(f"whymatch.{name}")
+        return __getattr__(renamed.instead)
     if name not in _HOMES and name not in _PACKAGES:
         raise AttributeError(f"module 'whymatch' has no attribute {name!r}")
     with loading:

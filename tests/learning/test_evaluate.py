@@ -14,9 +14,9 @@ from tests.learning.planted import LINKS, SIZE, SPANS, planted
 from whymatch.datasets.records import Pair, Query
 from whymatch.evaluation.rationales import f1, tokens_in
 from whymatch.learning import Attend, Projected, Transport
-from whymatch.learning.card import write_card
 from whymatch.learning.evaluate import choose_thresholds, evaluate, validation_score
 from whymatch.learning.tasks import ClassifyTask
+from whymatch.matching.card import write_card
 from whymatch.matching.classifier import Prediction
 from whymatch.matching.rules import Rule
 from whymatch.text.document import Document

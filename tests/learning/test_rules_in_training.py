@@ -15,9 +15,9 @@ import whymatch as wm
 from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair
 from whymatch.learning.building import build
-from whymatch.learning.card import TOGETHER
 from whymatch.learning.settings import Settings, read_settings
 from whymatch.learning.train import Run, Watch, train
+from whymatch.matching.card import TOGETHER
 from whymatch.matching.rules import Transport
 from whymatch.show.words import IN_CONTEXT
 from whymatch.text.document import Document

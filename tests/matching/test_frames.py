@@ -25,7 +25,12 @@ def as_polars(columns: dict[str, Any]) -> Any:
     return pytest.importorskip("polars", reason="polars is not installed: pip install polars").DataFrame(columns)
 
 
-KINDS: list[Any] = [as_pandas, as_polars, pa.table]
+def as_dataset(columns: dict[str, Any]) -> Any:
+    reason = "datasets is not installed: pip install 'whymatch[datasets]'"
+    return pytest.importorskip("datasets", reason=reason).Dataset.from_dict(columns)
+
+
+KINDS: list[Any] = [as_pandas, as_polars, pa.table, as_dataset]
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +43,8 @@ def rows(frame: Any) -> list[dict[str, Any]]:
     if isinstance(frame, pd.DataFrame):
         values: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
         return values
+    if hasattr(frame, "to_list"):  # a Dataset
+        return list(frame.to_list())
     return list(frame.to_pylist() if isinstance(frame, pa.Table) else frame.to_dicts())
 
 
@@ -78,15 +85,37 @@ def test_a_row_that_cannot_be_aligned_has_its_error_and_changes_no_other(
 @pytest.mark.parametrize("make", KINDS)
 def test_a_frame_without_rows_gets_columns_of_the_same_types(make: Callable[..., Any], aligner: wm.Aligner) -> None:
     frame = make({"left": LEFT, "right": RIGHT})
-    full, none = (aligner.align_frame(rows_of, "left", "right") for rows_of in (frame, frame[:0]))
-    types: list[Any] = [
-        out.schema if not isinstance(out, pd.DataFrame) else [str(kind) for kind in out.dtypes] for out in (full, none)
-    ]
-    assert types[0] == types[1]
+    full, none = (aligner.align_frame(rows_of, "left", "right") for rows_of in (frame, without_rows(frame)))
+    assert types_of(full) == types_of(none)
     assert len(none) == 0
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def without_rows(frame: Any) -> Any:
+    return frame.select(range(0)) if hasattr(frame, "features") else frame[:0]
+
+
+def types_of(frame: Any) -> Any:
+    if isinstance(frame, pd.DataFrame):
+        return [str(kind) for kind in frame.dtypes]
+    return frame.features if hasattr(frame, "features") else frame.schema
+
+
+def test_a_dataset_keeps_what_was_done_to_it_and_its_splits_are_aligned_one_by_one(aligner: wm.Aligner) -> None:
+    dataset = as_dataset({"left": LEFT, "right": RIGHT, "label": [1, 0, 1, 1]})
+    chosen = dataset.filter(lambda row: row["label"] == 1).shuffle(seed=1)
+    out = aligner.align_frame(chosen, "left", "right")
+    assert out.remove_columns(ADDED).to_list() == chosen.to_list()
+    assert out["bits"][:] == [why.bits for why in aligner.align_many(zip(chosen["left"], chosen["right"], strict=True))]
+    assert out.map(lambda row: {"sure": row["probability"] > 0.5})["sure"][:] == [
+        one > 0.5 for one in out["probability"]
+    ]
+    import datasets
+
+    with pytest.raises(TypeError, match=r"got datasets\..* Give one of its splits"):
+        aligner.align_frame(datasets.DatasetDict({"train": dataset}), "left", "right")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "datasets"])
 def test_alignments_become_a_frame(library: str, aligner: wm.Aligner) -> None:
     pytest.importorskip(library, reason=f"{library} is not installed")
     whys = aligner.align_many(PAIRS)
@@ -135,5 +164,5 @@ def test_what_cannot_be_a_frame_is_refused(make: Callable[[], Any], error: type[
 
 
 def test_a_library_that_there_is_not_is_refused() -> None:
-    with pytest.raises(ValueError, match="pandas, polars, pyarrow; got 'excel'"):
+    with pytest.raises(ValueError, match="pandas, polars, pyarrow, datasets; got 'excel'"):
         Alignments().to_frame("excel")

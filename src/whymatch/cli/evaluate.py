@@ -30,8 +30,8 @@ def add_to(verbs: Any) -> None:
 def run(settings: argparse.Namespace) -> None:
     """Evaluates and prints; the card in the model's folder says the same."""
     from whymatch.datasets.folders import read_split
-    from whymatch.learning.card import rows, write_card
     from whymatch.learning.evaluate import evaluate
+    from whymatch.matching.card import rows, write_card
     from whymatch.matching.ranker import Ranker
     from whymatch.matching.saving import from_pretrained
     from whymatch.show.terminal import table

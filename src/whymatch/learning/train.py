@@ -20,7 +20,6 @@ from whymatch.datasets.folders import read_split
 from whymatch.datasets.records import Pair
 from whymatch.files import check_new, held, read_json, write_whole
 from whymatch.learning.building import build, check_parts, encode_once, texts_of
-from whymatch.learning.card import write_card
 from whymatch.learning.evaluate import evaluate, validation_scores
 from whymatch.learning.fit import Fitting, TrainingProgress, fit
 from whymatch.learning.processes import Processes
@@ -29,6 +28,7 @@ from whymatch.learning.shape import check_records
 from whymatch.learning.tasks import Teacher, build_task
 from whymatch.learning.trials import MIN_GROUPS, grouped_interval, groups_of
 from whymatch.learning.tuning import Choice, chooses, tune
+from whymatch.matching.card import write_card
 from whymatch.matching.classifier import Classifier
 from whymatch.matching.ranker import Ranker
 from whymatch.matching.saving import from_pretrained

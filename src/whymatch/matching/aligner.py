@@ -175,7 +175,7 @@ class Aligner:
         clip: bool = False,
         progress: bool | None = None,
     ) -> Frame:
-        """A data frame of pandas or polars, or a table of pyarrow, with the alignments of two of its columns.
+        """A frame of pandas or polars, a table of pyarrow or a `Dataset`, with the alignments of two of its columns.
 
         The same frame with further columns: `probability`, `verdict`, `bits`, `links` and `conflicts`, as
         `Alignments.to_frame` has them, and `error`, which says why a row could not be aligned. Such a row changes

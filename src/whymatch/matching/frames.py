@@ -1,4 +1,4 @@
-"""Alignments of many pairs, and data frames of pandas, polars and pyarrow: texts in, alignments out as columns.
+"""Alignments of many pairs, and frames of pandas, polars, pyarrow and datasets: texts in, alignments out as columns.
 
 A library is imported where a frame of it is asked for, and never otherwise.
 """
@@ -12,7 +12,7 @@ from whymatch.matching.parts import Link
 from whymatch.reading import listed
 
 Frame = TypeVar("Frame")
-"""A data frame of pandas or polars, or a table of pyarrow."""
+"""A data frame of pandas or polars, a table of pyarrow, or a Dataset of Hugging Face's datasets."""
 Outcome: TypeAlias = Alignment | ValueError
 _Kind: TypeAlias = type | Mapping[str, type]
 """What a column holds: texts, numbers, or for each row a list of records with these fields."""
@@ -50,7 +50,7 @@ class Alignments(list[Alignment]):
         conflict one with its kind and the words on both sides. Numbers are missing where costs are no evidence.
 
         Args:
-            library: what the frame is of: pandas, polars or pyarrow.
+            library: what the frame is of: pandas, polars, pyarrow or datasets.
 
         Raises:
             ValueError: if there is no such library.
@@ -205,6 +205,26 @@ class _Pyarrow:
         return arrow.table({name: arrow.array(own, types[name]) for name, own in values.items()})
 
 
+class _Datasets:
+    def names(self, frame: Any) -> list[Any]:
+        return [*frame.column_names]
+
+    def column(self, frame: Any, name: Any) -> list[Any]:
+        return [*frame[name]]
+
+    def extended(self, frame: Any, kinds: Mapping[str, _Kind], values: Mapping[str, list[Any]]) -> Any:
+        datasets, made = import_module("datasets"), self.made(kinds, values)
+        if len(frame):
+            return datasets.concatenate_datasets([frame, made], axis=1)
+        features = datasets.Features({**frame.features, **made.features})  # which concatenating nothing would lose
+        return datasets.Dataset.from_dict({name: [] for name in features}, features)
+
+    def made(self, kinds: Mapping[str, _Kind], values: Mapping[str, list[Any]]) -> Any:
+        datasets = import_module("datasets")
+        schema = _Pyarrow().made(kinds, {name: [] for name in kinds}).schema
+        return datasets.Dataset.from_dict(dict(values), datasets.Features.from_arrow_schema(schema))
+
+
 def _typed(kind: _Kind, plain: Mapping[type, Any], records: Callable[[dict[str, Any]], Any]) -> Any:
     """The type of a column, as a library has it, of the types of plain values and that of lists of records."""
     if isinstance(kind, type):
@@ -212,8 +232,13 @@ def _typed(kind: _Kind, plain: Mapping[type, Any], records: Callable[[dict[str, 
     return records({name: plain[field] for name, field in kind.items()})
 
 
-_LIBRARIES: Mapping[str, Callable[[], _Library]] = {"pandas": _Pandas, "polars": _Polars, "pyarrow": _Pyarrow}
-_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
+_LIBRARIES: Mapping[str, Callable[[], _Library]] = {
+    "pandas": _Pandas,
+    "polars": _Polars,
+    "pyarrow": _Pyarrow,
+    "datasets": _Datasets,
+}
+_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table", "datasets": "Dataset"}
 
 
 def _library_of(frame: object) -> _Library:
@@ -224,4 +249,6 @@ def _library_of(frame: object) -> _Library:
             return _LIBRARIES[name]()
     came = f"{type(frame).__module__}.{type(frame).__qualname__}"
     lazy = " Call .collect() on it first." if hasattr(frame, "collect") else ""
-    raise TypeError(f"A frame is a DataFrame of pandas or polars, or a Table of pyarrow; got {came}.{lazy}")
+    split = " Give one of its splits." if isinstance(frame, dict) and hasattr(frame, "column_names") else ""
+    kinds = "a DataFrame of pandas or polars, a Table of pyarrow, or a Dataset of datasets"
+    raise TypeError(f"A frame is {kinds}; got {came}.{lazy}{split}")

