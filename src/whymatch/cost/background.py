@@ -62,6 +62,14 @@ class Background:
     Against it a span has a tail: how close the nearest of unrelated spans come to it. `tails` describes that by two
     numbers, from which the evidence of any cost follows, in bits.
 
+    >>> import whymatch as wm
+    >>> numbered = [f"Line {n} of the log. The disk has {n} errors. Reboot {n}." for n in range(200)]
+    >>> background = wm.Background.of(numbered, wm.Aligner(), "a log")
+    >>> background.name, len(background.documents), background.vectors.shape
+    ('a log', 200, (600, 384))
+    >>> wm.Aligner(background=background).align("It rained all day.", "It was raining all day.").judgement.background
+    'a log'
+
     Args:
         name: what it is, as an answer says it: "1,000 posts".
         encoder: the name of the encoder that made the vectors.

@@ -34,7 +34,13 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Transport:
-    """The optimal plan, k clipped where a text is short; `smooth` gives it a derivative, `soft` makes it entropic."""
+    """The optimal plan, k clipped where a text is short; `smooth` gives it a derivative, `soft` makes it entropic.
+
+    >>> import whymatch as wm
+    >>> rule = wm.learning.Transport(wm.Exactly(2), smooth=wm.transport.Temperature(0.1))
+    >>> rule.constraint, rule.soft
+    (Exactly(k=2), False)
+    """
 
     constraint: Constraint
     smooth: Temperature | None = None
@@ -89,6 +95,12 @@ class Attend:
     """Attention in both directions, half of the weight each; of active pairs alone with `active_only`.
 
     A pair is active where the attention in a direction exceeds `threshold` / (n·m).
+
+    >>> import whymatch as wm
+    >>> vectors = wm.Precomputed({"a": [1.0, 0.0], "b": [0.0, 1.0]})
+    >>> ranker = wm.Ranker(wm.Aligner("line", vectors), wm.learning.Attend(0.1, "sparsemax"))
+    >>> [row["corpus_id"] for row in ranker.rank(["a"], [["b"], ["b", "a"]])]
+    [1, 0]
     """
 
     temperature: float = 1.0

@@ -174,7 +174,9 @@ def as_batch(cost: Any, sizes: Any = None) -> Batch:
 def pad(costs: Iterable[Any]) -> tuple[Array, Array]:
     """Stacks matrices of different sizes into one batch, with +inf (forbidden) as padding; returns it and the sizes.
 
-    >>> cost, sizes = pad([np.ones((2, 3)), np.ones((1, 4))])
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> cost, sizes = wm.transport.pad([np.ones((2, 3)), np.ones((1, 4))])
     >>> cost.shape, sizes.tolist()
     ((2, 2, 4), [[2, 3], [1, 4]])
     """

@@ -37,6 +37,11 @@ def compare(
     Identical blocks are matched first. What is left between them is linked in order, groups of up to `most` blocks
     with one, optimally; what is left over then is looked through for blocks that moved and were edited.
 
+    >>> import whymatch as wm
+    >>> compared = wm.compare("It runs for 24 months. Rent is due monthly.", "It runs for 36 months. Rent is due monthly.")
+    >>> [(change.kind, change.matters) for change in compared.changes]
+    [('changed', True), ('same', False)]
+
     Args:
         old, new: two texts; `whymatch.versions.files.document_text` reads HTML and DOCX.
         spans: block (headings, rows of tables, and the sentences of paragraphs, list items and clauses), or as for

@@ -24,6 +24,15 @@ class RecurrentEncoder(TrainableEncoder):
 
     Without layers it is the mean of the word vectors, which needs no training; `weights` (words of `vectors`) say how
     much each word counts then. With layers it starts at random, by a seed, and is of use after training.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> from whymatch.text.vectors import WordVectors
+    >>> vectors = WordVectors("two words", {"cat": 0, "dog": 1}, np.eye(2, dtype=np.float32))
+    >>> encoder = wm.RecurrentEncoder(vectors, hidden=8)
+    >>> [rows] = encoder.encode(["cat dog"], [[wm.Span(0, 3), wm.Span(4, 7)]])
+    >>> rows.shape                                                 # (spans, 2 * hidden)
+    (2, 16)
     """
 
     def __init__(

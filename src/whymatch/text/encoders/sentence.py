@@ -21,6 +21,12 @@ class SentenceEncoder:
     sentence-transformers would cut it off.
 
     `backend` is as for `load_frozen`: OpenVINO on a CPU, in bfloat16 where the processor has it, torch elsewhere.
+
+    >>> import whymatch as wm
+    >>> encoder = wm.SentenceEncoder()
+    >>> [rows] = encoder.encode(["A cat slept. It rained."], [[wm.Span(0, 12), wm.Span(13, 23)]])
+    >>> rows.shape                                                 # (spans, dimensions)
+    (2, 384)
     """
 
     contextual = False

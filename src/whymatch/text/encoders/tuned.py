@@ -20,7 +20,14 @@ from whymatch.text.spans import Span, overlaps
 
 
 class FineTuned(TunedEncoder):
-    """As `SentenceEncoder`, with a copy of the model of its own, whose weights or whose `adapter` are trained."""
+    """As `SentenceEncoder`, with a copy of the model of its own, whose weights or whose `adapter` are trained.
+
+    >>> import whymatch as wm
+    >>> encoder = wm.learning.FineTuned(adapter=wm.learning.Adapter(rank=4))
+    >>> [rows] = encoder.encode(["A cat slept."], [[wm.Span(0, 12)]])
+    >>> rows.shape                                                 # (spans, dimensions)
+    (1, 384)
+    """
 
     contextual = False
 
@@ -79,6 +86,12 @@ class InContext(TunedEncoder):
 
     What is predicted from such vectors is faithful to the vectors and not to the text: a span without a link may have
     had its part in the vector of one with a link.
+
+    >>> import whymatch as wm
+    >>> encoder = wm.learning.InContext(adapter=wm.learning.Adapter(rank=4))
+    >>> [rows] = encoder.encode(["A cat slept. It rained."], [[wm.Span(0, 12), wm.Span(13, 23)]])
+    >>> rows.shape, encoder.contextual                             # (spans, dimensions)
+    ((2, 384), True)
     """
 
     contextual = True
