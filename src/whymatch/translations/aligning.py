@@ -50,7 +50,8 @@ def bitext(
     [((0,), (0,)), ((1,), (1, 2))]
 
     Args:
-        source, translation: texts, lists of their sentences, or documents.
+        source: a text, a list of its sentences, or a document.
+        translation: likewise.
         spans: sentence, line, paragraph, or a splitter, for texts that are not split.
         encoder: reads both languages; by default the multilingual one, for sixteen languages.
         most: sentences of a group.

@@ -40,7 +40,8 @@ class Bitext:
     (('en', 'de'), ('It rained.', 'Es regnete.'))
 
     Args:
-        left, right: the source and the translation, with their sentences as spans.
+        left: the source, with its sentences as spans.
+        right: the translation, likewise.
         passages: what belongs together, in the order of the source; a sentence is in at most one.
         remarks: what a reader has to know, such as a language that the encoder does not read.
     """

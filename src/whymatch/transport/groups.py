@@ -69,18 +69,16 @@ class InOrderSolution(NamedTuple):
     >>> solution = wm.in_order(np.full((2, 3, 1, 1), -1.0), wm.InOrder(1))
     >>> len(solution.links), solution.cost, solution.computed
     (2, -2.0, 1.0)
-
-    Args:
-        links: groups with groups; all of them cost less than 0 together with what they replace.
-        cost: of all links.
-        outside: what any alignment that leaves the computed band costs at least; infinite where all was computed.
-        computed: the share of the pairs of spans whose groups were looked at.
     """
 
     links: tuple[GroupLink, ...]
+    """Groups with groups; all of them cost less than 0 together with what they replace."""
     cost: float
+    """Of all links."""
     outside: float
+    """What any alignment that leaves the computed band costs at least; infinite where all was computed."""
     computed: float
+    """The share of the pairs of spans whose groups were looked at."""
 
 
 def in_order(
