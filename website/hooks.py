@@ -25,7 +25,7 @@ _notebooks: dict[str, list[Cell]] = {}
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages that are made of something else: the guide for contributors, the changelog, notebooks, commands."""
+    """Adds the pages that are made of something else: guide for contributors, changelog, notebooks, commands."""
     made = {page: _from_root(source) for page, source in _PAGES.items()}
     made["reference/commands.md"] = commands_page()
     for file in [file for file in files if file.src_uri.endswith(".ipynb")]:

@@ -1,6 +1,8 @@
 """Notebooks, executed without Jupyter: cells are run in order in one namespace, in a folder of their own.
 
-python -m website.notebooks        # executes docs/notebooks/*.ipynb, and writes their outputs into them, but for pictures
+    python -m website.notebooks        # executes docs/notebooks/*.ipynb, and writes their outputs into them
+
+Pictures are not written into them: they are large, and the site makes them anew.
 """
 
 import ast
@@ -43,7 +45,7 @@ def stored(file: Path) -> list[Cell]:
 
 
 def write(file: Path, cells: list[Cell]) -> None:
-    """Writes the outputs into a notebook. Pictures are left out: they are large, and the site makes them anew."""
+    """Writes the outputs, but for pictures, into a notebook."""
     notebook, number = _read(file), 0
     for old, new in zip(notebook["cells"], cells, strict=True):
         if new.code:
@@ -54,11 +56,15 @@ def write(file: Path, cells: list[Cell]) -> None:
 
 def _run(source: str, namespace: dict[str, Any], name: str) -> Cell:
     tree = ast.parse(source, name)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    last = tree.body[-1] if tree.body else None
+    if isinstance(last, ast.Expr):
+        tree.body.pop()
     printed = StringIO()
     with redirect_stdout(printed):
         exec(compile(tree, name, "exec"), namespace)
-        value = None if last is None else eval(compile(ast.Expression(last.value), name, "eval"), namespace)
+        value = None
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), name, "eval"), namespace)
     if value is None:
         return Cell(True, source, printed.getvalue())
     html = value._repr_html_() if hasattr(value, "_repr_html_") else None

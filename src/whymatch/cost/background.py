@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from whymatch.cost.cost import Cost
 
 MAX_SPANS = 8192
-"""Spans in a background: more make it slower and no better (docs/results/evidence.md)."""
+"""Spans in a background: more make it slower and no better (docs/measured/evidence.md)."""
 MIN_SPANS = 200
 """Fewer spans say too little about what is rare."""
 MANY_TEXTS = 200
-"""Texts from which on random pairs of them say what chance gives (docs/results/evidence.md)."""
+"""Texts from which on random pairs of them say what chance gives (docs/measured/evidence.md)."""
 MIN_TEXTS = 20
 """Fewer texts make too few random pairs to say what chance gives."""
 TAIL_SHARE = 0.0125
