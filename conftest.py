@@ -7,7 +7,9 @@ import pytest
 
 TRITON = ["src/whymatch/transport/kernels/gpu/*.py", "src/whymatch/text/encoders/kernel.py"]
 """The kernels for GPUs are Triton's, and need it to be imported."""
-collect_ignore_glob = [] if find_spec("triton") else TRITON
+SITE = ["website/examples.py", "website/hooks.py"]
+"""What mkdocs loads needs mkdocs."""
+collect_ignore_glob = [*([] if find_spec("triton") else TRITON), *([] if find_spec("mkdocstrings") else SITE)]
 
 
 @pytest.fixture(autouse=True)

@@ -19,13 +19,8 @@ class Examples(Extension):  # type: ignore[misc]
 def fenced(docstring: str) -> str:
     """A docstring whose examples stand in fenced blocks, without their indentation.
 
-    >>> print(fenced("Adds.\\n\\n    >>> 1 + 1\\n    2"))
-    Adds.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
+    >>> fenced("Adds.\\n\\n    >>> 1 + 1\\n    2").splitlines()
+    ['Adds.', '', '```pycon', '>>> 1 + 1', '2', '```']
     """
 
     def block(match: re.Match[str]) -> str:
