@@ -53,7 +53,9 @@ def test_every_path_that_is_named_or_linked_exists(document: str) -> None:
 def test_every_name_of_the_code_that_the_guide_gives_is_in_the_code() -> None:
     prose = re.sub(r"```.*?```", "", GUIDE.read_text(encoding="utf-8"), flags=re.DOTALL)
     names = {name for quoted in re.findall(r"`([^`\n]+)`", prose) for name in re.findall(r"[A-Za-z_]\w+", quoted)}
-    folders = [ROOT / name for name in ("src", "tests", "experiments", "benchmarks", "docs", "website", "examples", "locks")]
+    folders = [
+        ROOT / name for name in ("src", "tests", "experiments", "benchmarks", "docs", "website", "examples", "locks")
+    ]
     files = [ROOT / "Makefile", *(file for folder in folders for file in folder.glob("**/*"))]
     code = [file.read_text(encoding="utf-8") for file in files if file.suffix == ".py" or file.name == "Makefile"]
     paths = [str(file.relative_to(ROOT)) for file in [*files, *ROOT.iterdir()]]

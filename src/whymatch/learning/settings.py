@@ -119,6 +119,12 @@ def read_settings(file: str | Path) -> list[Settings]:
     ...     runs = wm.learning.read_settings(file)
     >>> [run.rule.constraint for run in runs]
     ['exactly:1', 'exactly:2']
+
+    Args:
+        file: TOML, as in `examples/multirc.toml`.
+
+    Raises:
+        ValueError: if the file is no TOML, or a setting is unknown, impossible or read by nothing.
     """
     try:
         values = tomllib.loads(Path(file).read_text(encoding="utf-8"))

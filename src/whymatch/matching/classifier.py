@@ -38,6 +38,17 @@ class Classifier(Matcher):
     >>> [prediction] = model.predict([(["a", "b"], ["b"])])       # its head is untrained: the label is a guess
     >>> prediction.alignment.to_pharaoh(), [*prediction.probabilities]
     ('1-0', ['no', 'yes'])
+
+    Args:
+        aligner: how texts are split, encoded and compared; its encoder is one of `wm.learning`.
+        rule: `Transport`, `Attend`, or a constraint, which stands for the plan without a derivative.
+        labels: two or more.
+        reader: a second encoder that reads what is linked.
+        hidden: units of the head.
+        dropout: of the head, in training.
+
+    Raises:
+        ValueError: if labels repeat, or the parts do not fit together.
     """
 
     kind = "classifier"

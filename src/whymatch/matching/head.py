@@ -63,6 +63,10 @@ class LinkReader(nn.Module):
     >>> model = wm.Classifier(wm.Aligner("line", wm.learning.Projected(vectors, 2)), rule, ["no", "yes"], reader=reader)
     >>> model.predict([(["a", "b"], ["b"])])[0].alignment.to_pharaoh()
     '1-0'
+
+    Args:
+        encoder: one that is trained, and not that of the aligner.
+        alone: whether it is shown the linked spans alone.
     """
 
     def __init__(self, encoder: TrainableEncoder, *, alone: bool = True) -> None:

@@ -23,6 +23,10 @@ class Ranker(Matcher):
     >>> best = ranker.rank("My wifi drops.", ["Wine is red.", "The wireless connection fails."])[0]
     >>> best["corpus_id"], best["links"][0].texts
     (1, ('My wifi drops.', 'The wireless connection fails.'))
+
+    Args:
+        aligner: how texts are split, encoded and compared.
+        rule: a constraint, `Transport` or `Attend`.
     """
 
     kind = "ranker"

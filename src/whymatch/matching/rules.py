@@ -40,6 +40,11 @@ class Transport:
     >>> rule = wm.learning.Transport(wm.Exactly(2), smooth=wm.transport.Temperature(0.1))
     >>> rule.constraint, rule.soft
     (Exactly(k=2), False)
+
+    Args:
+        constraint: what an alignment may look like.
+        smooth: the temperature of the derivative; without it no gradient flows through the plan.
+        soft: whether the plan itself is the entropic one.
     """
 
     constraint: Constraint
@@ -101,6 +106,12 @@ class Attend:
     >>> ranker = wm.Ranker(wm.Aligner("line", vectors), wm.learning.Attend(0.1, "sparsemax"))
     >>> [row["corpus_id"] for row in ranker.rank(["a"], [["b"], ["b", "a"]])]
     [1, 0]
+
+    Args:
+        temperature: what costs are divided by.
+        normaliser: softmax, sparsemax or entmax15.
+        active_only: whether only active pairs count.
+        threshold: of active pairs, over n·m.
     """
 
     temperature: float = 1.0

@@ -52,6 +52,14 @@ def read_vectors(path: str | Path, keep: Collection[str] | None = None) -> WordV
     ...     vectors = wm.read_vectors(file)
     >>> vectors.vectors.shape                                      # (words, dimensions)
     (2, 2)
+
+    Args:
+        path: a file with a word and its numbers in each line (GloVe, fastText; also gzipped), or a folder of spaCy's
+            vectors.
+        keep: the words that are kept.
+
+    Raises:
+        ValueError: if the file holds something else; the message names the line.
     """
     path = Path(path)
     kept = None if keep is None else {*keep, *(word.lower() for word in keep)}

@@ -21,6 +21,8 @@ ONE_TO, UP_TO, EXACTLY, EACH = 0, 1, 2, 3  # what the kernels call the rules
 class Constraint(ABC):
     """What an alignment promises. A subclass is a frozen dataclass, and is named in `CONSTRAINTS`.
 
+    A k or `below` that is no number raises TypeError, and a k below 1 or a `below` that is not finite ValueError.
+
     >>> import whymatch as wm
     >>> wm.Exactly(2).text, wm.Exactly(2).admits(5, 1), wm.UpTo(2, below=0.5).links(5, 3)
     ('exactly:2', False, (0, 5))
@@ -174,6 +176,9 @@ class OneTo(_Counted):
     >>> import whymatch as wm
     >>> wm.solve(np.array([[0.1, 0.8, 0.4]]), wm.OneTo(2)).links.tolist()
     [[0, 0], [0, 2]]
+
+    Args:
+        k: links of each span of the shorter text, 1 or more.
     """
 
     k: int = 1
@@ -260,6 +265,10 @@ class UpTo(_Thresholded):
     >>> import whymatch as wm
     >>> wm.solve(np.array([[0.1, 0.8], [0.2, 0.9]]), wm.UpTo(1, below=0.5)).links.tolist()
     [[0, 0]]
+
+    Args:
+        k: the most links of a span of the shorter text, 1 or more.
+        below: the cost from which on nothing is linked, in the unit of the costs; minus bits for evidence.
     """
 
     word = "up-to"
@@ -295,6 +304,10 @@ class Each(_Thresholded):
     >>> import whymatch as wm
     >>> wm.solve(np.array([[0.1, 0.8], [0.2, 0.9]]), wm.Each(1, below=0.5)).links.tolist()
     [[0, 0], [1, 0]]
+
+    Args:
+        k: the most links of a left span, 1 or more.
+        below: the cost from which on nothing is linked, in the unit of the costs; minus bits for evidence.
     """
 
     word = "each"
@@ -324,6 +337,9 @@ class Exactly(_Counted):
     >>> import whymatch as wm
     >>> wm.solve(np.array([[0.1, 0.8], [0.2, 0.9]]), wm.Exactly(2)).links.tolist()
     [[0, 0], [1, 1]]
+
+    Args:
+        k: the number of links, 1 or more.
     """
 
     word = "exactly"

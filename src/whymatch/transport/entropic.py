@@ -24,6 +24,14 @@ class Temperature:
     [[0.5, 0.0], [0.0, 0.5]]
     [[0.35, 0.15], [0.15, 0.35]]
     [[0.25, 0.25], [0.25, 0.25]]
+
+    Args:
+        epsilon: above 0. Low temperatures are close to the optimal plan, and have gradients that vanish.
+        relative: whether epsilon is a share of the range of the costs.
+
+    Raises:
+        TypeError: if epsilon is no number.
+        ValueError: if it is not positive and finite.
     """
 
     epsilon: float = 0.1
@@ -67,6 +75,20 @@ def sinkhorn(
     >>> entropic = wm.transport.sinkhorn(cost, wm.Balanced(), wm.transport.Temperature(0.2))
     >>> entropic.plan.round(2).tolist()                            # every pair has mass; solve would leave two
     [[0.49, 0.01], [0.01, 0.49]]
+
+    Args:
+        cost: (n, m), or (batch, n, m); low is good.
+        constraint: one that has an entropic plan: all but `Each`.
+        temperature: what entropy is worth.
+        sizes: (batch, 2), as for `solve`.
+        mass: as for `solve`.
+        tolerance: the share of the mass that may be out of place.
+        max_iterations: after how many iterations to stop; convergence is in the `error`, and raises nothing.
+        strict: as for `solve`.
+
+    Raises:
+        ValueError: if shapes do not fit, the constraint has no entropic plan, or a problem cannot be solved and
+            `strict` holds.
     """
     check_constraint(constraint, mass, entropic=True)
     if max_iterations < 1 or not tolerance >= 0:

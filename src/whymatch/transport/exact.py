@@ -51,6 +51,21 @@ def solve(
     >>> costs, sizes = wm.transport.pad([cost, cost[:1, :1]])
     >>> wm.solve(costs, wm.Exactly(2), sizes=sizes).status.tolist()
     [0, 2]
+
+    Args:
+        cost: (n, m), or (batch, n, m); low is good.
+        constraint: what an alignment may look like, such as `Exactly(2)`.
+        sizes: (batch, 2), the numbers of left and right spans of each problem; without it nothing is padding.
+        mass: (n) and (m), or (batch, n) and (batch, m), for `Balanced()`.
+        smooth: the temperature of the derivative of the plan, for tensors.
+        strict: whether a problem that cannot be solved raises; by default for a single matrix.
+
+    Returns:
+        The plans, costs, gaps and statuses, of the kind and precision of the costs.
+
+    Raises:
+        TypeError: if the constraint or the masses are none.
+        ValueError: if shapes do not fit, or a problem cannot be solved and `strict` holds.
     """
     check_constraint(constraint, mass, entropic=smooth is not None)
     batch = as_batch(cost, sizes)
@@ -94,6 +109,14 @@ def path(cost: Array, max_k: int | None = None, *, sizes: Array | None = None) -
     >>> steps = wm.path(np.array([[0.1, 0.8, 0.9], [0.2, 0.3, 0.9]]))
     >>> steps.cost.round(6).tolist(), steps.partner.tolist()
     ([0.1, 0.4], [[0, -1], [0, 1]])
+
+    Args:
+        cost: (n, m), or (batch, n, m); low is good.
+        max_k: the largest number of links to look at.
+        sizes: (batch, 2), as for `solve`.
+
+    Raises:
+        ValueError: if shapes do not fit, or a single matrix holds NaN or -inf.
     """
     most = MANY if max_k is None else Exactly(max_k).k
     batch = as_batch(cost, sizes)
@@ -122,6 +145,16 @@ def margin(
     >>> cost = np.array([[0.1, 0.8, 0.9], [0.2, 0.3, 0.9]])
     >>> float(wm.transport.margin(cost, wm.Exactly(1), wm.solve(cost, wm.Exactly(1))).round(6))
     0.1
+
+    Args:
+        cost: what `solve` took: (n, m), or (batch, n, m).
+        constraint: likewise.
+        solution: what `solve` gave.
+        sizes: as for `solve`.
+        mass: as for `solve`.
+
+    Raises:
+        ValueError: if the solution is of costs of another shape.
     """
     check_constraint(constraint, mass)
     batch = as_batch(cost, sizes)

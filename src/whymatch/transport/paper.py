@@ -41,6 +41,14 @@ def augmented(cost: Array, constraint: Constraint, *, as_published: bool = False
     >>> import whymatch as wm
     >>> wm.transport.augmented(np.array([[0.1, 0.8], [0.2, 0.9]]), wm.Exactly(1)).cost.tolist()
     [[0.1, 0.8, 0.0], [0.2, 0.9, 0.0], [0.0, 0.0, inf]]
+
+    Args:
+        cost: (n, m).
+        constraint: any but `Balanced()`.
+        as_published: whether dummies may meet for free under `Exactly(k)`, as in the paper's code.
+
+    Raises:
+        ValueError: if the constraint is `Balanced()`, or does not admit n and m spans.
     """
     xp, (n, m) = array_namespace(cost), cost.shape
     if constraint.takes_masses:
@@ -90,6 +98,13 @@ def decompose(plan: Array, *, tolerance: float = 1e-9) -> Decomposition:
     >>> parts = wm.transport.decompose(np.array([[0.375, 0.125], [0.125, 0.375]]))
     >>> parts.permutations.tolist(), parts.weights.round(6).tolist()
     ([[0, 1], [1, 0]], [0.75, 0.25])
+
+    Args:
+        plan: (n, n), whose rows and columns add up to 1/n.
+        tolerance: the mass that may be left out as rounding.
+
+    Raises:
+        ValueError: if the plan is not square, or its masses are not uniform.
     """
     if plan.ndim != 2 or plan.shape[0] != plan.shape[1] or not len(plan):
         raise ValueError(f"Only a square plan has permutations, got shape {tuple(plan.shape)}.")
@@ -126,6 +141,14 @@ def perturb(cost: Array, noise: float, generator: Any = None) -> Array:
     >>> noisy = wm.transport.perturb(tied, 1e-6, np.random.default_rng(0))
     >>> len(set(noisy.ravel().tolist())), bool(noisy.max() <= 1e-6)
     (4, True)
+
+    Args:
+        cost: of any shape.
+        noise: the most that is added, above 0.
+        generator: a generator of random numbers of numpy or of torch; a new one by default.
+
+    Raises:
+        ValueError: if the noise is not positive.
     """
     if not noise > 0:
         raise ValueError(f"The noise must be positive to make an optimum unique, got {noise}.")

@@ -29,6 +29,10 @@ class Adapter:
     >>> encoder = wm.learning.FineTuned(adapter=wm.learning.Adapter(rank=4, last_layers=2))
     >>> sum(weights.numel() for weights in encoder.parameters() if weights.requires_grad)   # of 22 million
     55296
+
+    Args:
+        rank: the width of the two matrices that are learned for each layer.
+        last_layers: on how many of the last layers it sits.
     """
 
     rank: int = 8

@@ -33,6 +33,18 @@ class RecurrentEncoder(TrainableEncoder):
     >>> [rows] = encoder.encode(["cat dog"], [[wm.Span(0, 3), wm.Span(4, 7)]])
     >>> rows.shape                                                 # (spans, 2 * hidden)
     (2, 16)
+
+    Args:
+        vectors: word vectors, as `read_vectors` gives them.
+        hidden: units in each direction.
+        layers: of the recurrent network; 0 for the mean of the word vectors.
+        in_context: whether a span is read with the text around it.
+        dropout: between layers, in training.
+        seed: of the weights at the start.
+        weights: (words), how much each word counts, without layers.
+
+    Raises:
+        ValueError: if there are weights and layers, or not one weight per word.
     """
 
     def __init__(

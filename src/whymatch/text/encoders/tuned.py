@@ -27,6 +27,12 @@ class FineTuned(TunedEncoder):
     >>> [rows] = encoder.encode(["A cat slept."], [[wm.Span(0, 12)]])
     >>> rows.shape                                                 # (spans, dimensions)
     (1, 384)
+
+    Args:
+        model: the name or the folder of a sentence model.
+        adapter: the size of a low-rank adapter, which is then trained in place of the weights.
+        device: where torch computes.
+        download: whether a model may be fetched from the Hugging Face hub.
     """
 
     contextual = False
@@ -92,6 +98,13 @@ class InContext(TunedEncoder):
     >>> [rows] = encoder.encode(["A cat slept. It rained."], [[wm.Span(0, 12), wm.Span(13, 23)]])
     >>> rows.shape, encoder.contextual                             # (spans, dimensions)
     ((2, 384), True)
+
+    Args:
+        model: the name or the folder of a model of a transformer.
+        jointly: whether both texts are read together.
+        adapter: as for `FineTuned`.
+        device: as for `FineTuned`.
+        download: as for `FineTuned`.
     """
 
     contextual = True
