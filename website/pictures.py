@@ -12,7 +12,6 @@ from whymatch.show.checked import frame as check_frame
 from whymatch.show.html import frame, framed
 
 _FILE = Path(__file__).with_name("gallery.toml")
-_HEIGHT = 620  # of a page that does not say how tall it is
 
 
 @cache
@@ -45,7 +44,7 @@ def _match(given: dict[str, Any]) -> str:
 
 
 def _versions(given: dict[str, Any]) -> str:
-    return framed(wm.compare(given["left"], given["right"]).to_html(), "Two versions", _HEIGHT)
+    return framed(wm.compare(given["left"], given["right"]).to_html(), "Two versions", given["height"])
 
 
 def _check(given: dict[str, Any]) -> str:
@@ -54,4 +53,4 @@ def _check(given: dict[str, Any]) -> str:
 
 
 def _translation(given: dict[str, Any]) -> str:
-    return framed(wm.bitext(given["left"].strip(), given["right"].strip()).to_html(), "A translation", _HEIGHT)
+    return framed(wm.bitext(given["left"].strip(), given["right"].strip()).to_html(), "A translation", given["height"])

@@ -35,8 +35,8 @@ def test_no_page_fetches_anything_from_elsewhere(site: Path) -> None:
     for page in pages:
         text = page.read_text(encoding="utf-8")
         assert not FETCHED.search(text), page.name
-        assert "data-picture=" not in text
-        assert "data-output=" not in text
+        assert "<div data-picture=" not in text
+        assert "<div data-output=" not in text
     assert not any("@import" in style.read_text(encoding="utf-8") for style in site.rglob("style.css"))
 
 
@@ -60,5 +60,9 @@ def test_a_page_opened_as_a_file_has_pictures_and_a_search(site: Path, browser: 
     inside.locator("#links tr").first.wait_for()
     page.locator("[data-md-component=search-query]").fill("certificate")
     page.locator(".md-search-result__item").first.wait_for()
+    page.keyboard.press("Escape")
+    copy = page.locator("[data-clipboard-target]").first
+    copy.click()
+    assert str(copy.get_attribute("data-clipboard-text")).startswith("import whymatch as wm\naligner = wm.Aligner()\n")
     assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))]
     page.close()

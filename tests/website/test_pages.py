@@ -3,6 +3,7 @@
 import inspect
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from itertools import takewhile
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from whymatch.cli import command_line
+from whymatch.cli import command_line, main
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -20,7 +21,7 @@ PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 MADE = {"contributing.md", "changelog.md", "reference/commands.md"}
 """Pages that are made when the site is built; those of notebooks are made as well."""
 MODULES = ("whymatch", "whymatch.cost", "whymatch.transport", "whymatch.learning")
-PROMPT = re.compile(r"^\s*(?:\$ )?(whymatch .*)$")
+PROMPT = re.compile(r"^\s*(?:\$ |\.venv/bin/)?(whymatch .*)$")
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
@@ -101,3 +102,22 @@ def test_every_command_of_a_page_is_one(page: str, command: str) -> None:
     except SystemExit as end:
         complaint = end.code
     assert not complaint, f"{page}: {command}"
+
+
+def test_every_extra_is_explained() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    table = re.findall(r"^ +\| (`[^|]*`) \|", (DOCS / "start.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {name for row in table for name in re.findall(r"\w+", row)} == extras.keys() - {"dev", "build"}
+
+
+def test_commands_on_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the README and of the pages whose files are all in examples/; what they write goes elsewhere."""
+    monkeypatch.chdir(ROOT)
+    ran = 0
+    for _, command in commands():
+        words = shlex.split(command, comments=True)[1:]
+        if any(word.startswith("examples/") for word in words) and not {"study", "train"} & {*words}:
+            words = [str(tmp_path / word) if "/" not in word and Path(word).suffix else word for word in words]
+            assert main(words) == 0, command
+            ran += 1
+    assert ran >= 4
