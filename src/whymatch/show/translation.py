@@ -21,9 +21,10 @@ def translation_in_words(bitext: Mapping[str, Any]) -> str:
     single = sum(len(one["left"]) == len(one["right"]) == 1 for one in passages)
     moved = sum(one["moved"] for one in passages)
     shares = [1 - len(alone[side]) / max(1, count) for side, count in zip(("left", "right"), counts, strict=True)]
-    parts = f"{len(passages):,} passages, {single:,} of them one sentence each"
+    parts = "1 passage" if len(passages) == 1 else f"{len(passages):,} passages, {single:,} of them one sentence each"
     parts += f", and {moved:,} at another place" if moved else ""
-    return f"{parts}, cover {percent(shares[0])} of the source and {percent(shares[1])} of the translation."
+    cover = "covers" if len(passages) == 1 else "cover"
+    return f"{parts}, {cover} {percent(shares[0])} of the source and {percent(shares[1])} of the translation."
 
 
 def translation_as_text(bitext: Mapping[str, Any]) -> str:

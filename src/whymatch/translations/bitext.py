@@ -53,7 +53,7 @@ class Bitext:
 
     def __repr__(self) -> str:
         sizes = f"{len(self.left)} and {len(self.right)} sentences"
-        return f"Bitext({sizes}, {len(self.passages)} passages)"
+        return f"Bitext({sizes}, passages: {len(self.passages)})"
 
     @property
     def languages(self) -> tuple[str | None, str | None]:
