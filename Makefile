@@ -6,7 +6,7 @@ OURS := $(BIN)/pip install -q --no-deps --no-index
 MINILM := dist/whymatch_minilm-0.1.0-py3-none-any.whl
 SAY := @printf '%s\n'
 
-.PHONY: demo minilm test check bench dist dist-check lock clean
+.PHONY: demo minilm test check docs bench dist dist-check lock clean
 
 demo: .venv/demo  ## why two forum posts match, in the terminal and as why.html
 	$(SAY) "[4 of 4] Aligning two posts"
@@ -21,6 +21,9 @@ check: .venv/ready  ## style and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+docs: .venv/docs  ## the documentation site, in site/: open site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 bench: .venv/ready  ## ours beside peers, as ratios; lapjv joins in where it can be built
 	-$(LOCKED) --no-build-isolation -r locks/bench.txt
@@ -64,6 +67,12 @@ $(MINILM): locks/minilm.txt $(addprefix packages/minilm/,pyproject.toml README.m
 	@$(BIN)/pip check
 	@touch $@
 
+# What builds the site, which runs the examples of its pages: so it needs all that is tested.
+.venv/docs: .venv/ready locks/docs.txt
+	@$(LOCKED) -r locks/docs.txt
+	@$(BIN)/pip check
+	@touch $@
+
 dist: .venv/base $(MINILM)  ## wheels and sdists of whymatch and of its model, in dist/
 	rm -f dist/whymatch-* dist/*.tar.gz
 	$(BIN)/python -m hatchling build -d $(CURDIR)/dist
@@ -78,5 +87,5 @@ lock: .venv/ready  ## locks/*.txt anew, from pyproject.toml and constraints.txt
 	PATH="$(BIN):$$PATH" $(BIN)/python .ci/lock
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +

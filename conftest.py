@@ -8,9 +8,10 @@ import pytest
 TRITON = ["src/whymatch/transport/kernels/gpu/*.py", "src/whymatch/text/encoders/kernel.py"]
 """The kernels for GPUs are Triton's, and need it to be imported."""
 OF_OTHERS = {
-    "langchain_core": ["src/whymatch/langchain.py", "docs/ecosystem.md"],
-    "llama_index": ["src/whymatch/llamaindex.py", "docs/ecosystem.md"],
-    "datasets": ["docs/ecosystem.md"],
+    "langchain_core": ["src/whymatch/langchain.py", "docs/tasks/ecosystem.md"],
+    "llama_index": ["src/whymatch/llamaindex.py", "docs/tasks/ecosystem.md"],
+    "datasets": ["docs/tasks/ecosystem.md"],
+    "mkdocstrings": ["website/examples.py", "website/hooks.py"],
 }
 """What needs the packages of extras to be imported or shown."""
 collect_ignore_glob = [

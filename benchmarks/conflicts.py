@@ -4,9 +4,10 @@
 
 Sentences of four sources (image captions, stories and articles, posts, claims of Wikipedia) are edited once each:
 another number, name or antonym, two exchanged roles, a negation, or something harmless. A sentence belongs to the split
-"choose" or "report" by its digest: rules were chosen on the first; docs/relations.md names exceptions. Paraphrases are
-MTRef and Edinburgh++ (their train parts to choose, dev and test to report). PAWS' pairs share their words and differ in
-roles, or do not; the rules for roles were looked at on all of them, and the model was trained on four fifths of them.
+"choose" or "report" by its digest: rules were chosen on the first; docs/measured/relations.md names exceptions.
+Paraphrases are MTRef and Edinburgh++ (their train parts to choose, dev and test to report). PAWS' pairs share their
+words and differ in roles, or do not; the rules for roles were looked at on all of them, and the model was trained on
+four fifths of them.
 
 Of each pair it is printed whether rules find a conflict, whether the model says "contradicts", and what
 `Link.contradicts` says: whether either does, without roles and opposites that the model rules out; then how well a

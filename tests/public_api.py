@@ -27,11 +27,19 @@ MODULES = {
 
 def public_names() -> list[str]:
     """A line for each public name, class, method and property, of what can be imported here."""
-    lines = list[str]()
-    for module, needs in MODULES.items():
-        if find_spec(module) is not None and (needs is None or find_spec(needs) is not None):
-            lines += _of_module(module)
-    return sorted(lines)
+    return sorted(line for module in present() for line in _of_module(module))
+
+
+def present() -> list[str]:
+    """The modules with public names that can be imported here."""
+    return [module for module, needs in MODULES.items() if needs is None or find_spec(needs) is not None]
+
+
+def names_of(module: str) -> list[str]:
+    """The public names of a module: those that it lists, or those that are its own."""
+    values = vars(import_module(module))
+    own = [name for name, value in values.items() if _is_public(name) and _home(value) == module]
+    return [*values.get("__all__", own)]
 
 
 def name_of(line: str) -> str:
@@ -41,8 +49,7 @@ def name_of(line: str) -> str:
 
 def _of_module(name: str) -> Iterator[str]:
     module = import_module(name)
-    own = [one for one in vars(module) if _is_public(one) and _home(getattr(module, one)) == name]
-    for public in getattr(module, "__all__", own):
+    for public in names_of(name):
         value = getattr(module, public)
         if inspect.isclass(value):
             yield from _of_class(f"{name}.{public}", value)

@@ -43,7 +43,7 @@ def test_every_path_that_is_named_or_linked_exists(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     linked = re.findall(r"\]\(((?!http|#)[^)#]+)", text)
-    named = re.findall(r"`((?:src|tests|docs|examples|experiments|benchmarks|locks)/[\w./-]*)`", text)
+    named = re.findall(r"`((?:src|tests|docs|website|examples|experiments|benchmarks|locks)/[\w./-]*)`", text)
     for path in [*linked, *named]:
         assert (ROOT / path).exists(), f"{document} names {path}, which is not there"
     for path in re.findall(r"`(\w[\w/]*/\w+\.py)`", text):
@@ -53,7 +53,9 @@ def test_every_path_that_is_named_or_linked_exists(document: str) -> None:
 def test_every_name_of_the_code_that_the_guide_gives_is_in_the_code() -> None:
     prose = re.sub(r"```.*?```", "", GUIDE.read_text(encoding="utf-8"), flags=re.DOTALL)
     names = {name for quoted in re.findall(r"`([^`\n]+)`", prose) for name in re.findall(r"[A-Za-z_]\w+", quoted)}
-    folders = [ROOT / name for name in ("src", "tests", "experiments", "benchmarks", "docs", "examples", "locks")]
+    folders = [
+        ROOT / name for name in ("src", "tests", "experiments", "benchmarks", "docs", "website", "examples", "locks")
+    ]
     files = [ROOT / "Makefile", *(file for folder in folders for file in folder.glob("**/*"))]
     code = [file.read_text(encoding="utf-8") for file in files if file.suffix == ".py" or file.name == "Makefile"]
     paths = [str(file.relative_to(ROOT)) for file in [*files, *ROOT.iterdir()]]

@@ -1,7 +1,7 @@
 """Whatever whymatch and its extras install has a licence under which users of an MIT project can ship it.
 
 The licences are read from the metadata of the installed packages, over everything that the extras need directly or
-through other packages. The tools of the `dev` extra are not checked: nobody ships them.
+through other packages. The tools of the `dev` and `docs` extras are not checked: nobody ships them.
 """
 
 import re
@@ -146,9 +146,9 @@ def packages_in(path: Iterable[Path] | None = None) -> dict[str, Distribution]:
 
 
 def own_requirements() -> list[str]:
-    """What whymatch and all extras but `dev` require, without the extras that name other extras."""
+    """What whymatch and all extras but `dev` and `docs` require, without the extras that name other extras."""
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
-    extras = {name: lines for name, lines in project["optional-dependencies"].items() if name != "dev"}
+    extras = {name: lines for name, lines in project["optional-dependencies"].items() if name not in ("dev", "docs")}
     lines = [*project["dependencies"], *(line for some in extras.values() for line in some)]
     for line in lines:
         requirement = Requirement(line)

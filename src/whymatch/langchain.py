@@ -31,7 +31,7 @@ class AlignmentReranker(BaseDocumentCompressor):
         >>> best.metadata["whymatch"]["links"][0]["document"]
         'A cat was asleep.'
 
-    Args:
+    Attributes:
         model: a `whymatch.Aligner` or `Ranker`; `Aligner()` by default.
         top_n: how many documents are kept at most; all by default.
         least_probability: documents that match with a lower probability, or have none, are dropped.
@@ -73,9 +73,10 @@ class CheckAnswer(RunnableSerializable[dict[str, Any], Check]):
         >>> CheckAnswer().invoke({"answer": "Lunch costs 7 euros.", "context": context}).verdict
         'The claim is contradicted.'
 
-    Args:
+    Attributes:
         aligner: what cuts texts and encodes them, its cost being evidence; `Aligner()` by default.
-        answer_key, context_key: where the dictionary has the answer and the documents.
+        answer_key: where the dictionary has the answer.
+        context_key: where it has the documents.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)

@@ -33,7 +33,7 @@ class AlignmentRerank(BaseNodePostprocessor):
         >>> best.node.metadata["whymatch"]["links"][0]["node"]
         'A cat was asleep.'
 
-    Args:
+    Attributes:
         model: a `whymatch.Aligner` or `Ranker`; `Aligner()` by default.
         top_n: how many nodes are kept at most; all by default.
         least_probability: nodes that match with a lower probability, or have none, are dropped.

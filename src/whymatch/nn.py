@@ -21,7 +21,8 @@ from whymatch.transport.tensors import as_batch
 class Align(nn.Module):
     """The optimal plan of every cost matrix of a batch, exact in the forward pass and differentiable.
 
-        >>> import torch, whymatch as wm
+        >>> import torch
+        >>> import whymatch as wm
         >>> layer = wm.nn.Align(wm.Exactly(2))
         >>> layer(torch.tensor([[0.1, 0.9, 0.9], [0.9, 0.9, 0.2]])).links.tolist()
         [[0, 0], [1, 2]]

@@ -38,7 +38,10 @@ class PairAligner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         [1, 0]
 
     Args:
-        spans, encode, cost, background: as of `whymatch.Aligner`; the cost must be evidence.
+        spans: as of `whymatch.Aligner`.
+        encode: as of `whymatch.Aligner`.
+        cost: as of `whymatch.Aligner`; it must be evidence.
+        background: as of `whymatch.Aligner`.
         share: the share of all pairs that match where it is used, if it is another than among those it is fitted to.
 
     Attributes:

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from whymatch.cost.cost import Cost
 
 MAX_SPANS = 8192
-"""Spans in a background: more make it slower and no better (docs/evidence.md)."""
+"""Spans in a background: more make it slower and no better (docs/measured/evidence.md)."""
 MIN_SPANS = 200
 """Fewer spans say too little about what is rare."""
 MANY_TEXTS = 200
-"""Texts from which on random pairs of them say what chance gives (docs/evidence.md)."""
+"""Texts from which on random pairs of them say what chance gives (docs/measured/evidence.md)."""
 MIN_TEXTS = 20
 """Fewer texts make too few random pairs to say what chance gives."""
 TAIL_SHARE = 0.0125
@@ -61,6 +61,14 @@ class Background:
 
     Against it a span has a tail: how close the nearest of unrelated spans come to it. `tails` describes that by two
     numbers, from which the evidence of any cost follows, in bits.
+
+    >>> import whymatch as wm
+    >>> numbered = [f"Line {n} of the log. The disk has {n} errors. Reboot {n}." for n in range(200)]
+    >>> background = wm.Background.of(numbered, wm.Aligner(), "a log")
+    >>> background.name, len(background.documents), background.vectors.shape
+    ('a log', 200, (600, 384))
+    >>> wm.Aligner(background=background).align("It rained all day.", "It was raining all day.").judgement.background
+    'a log'
 
     Args:
         name: what it is, as an answer says it: "1,000 posts".

@@ -28,6 +28,11 @@ class Base:
 
     `name` is its name in settings and `words` the one for people. Two spans with nothing in common cost `neutral`, and
     no pair costs less than `least`.
+
+    >>> import whymatch as wm
+    >>> base = wm.cost.Cosine()
+    >>> base.neutral, base.least, base.words
+    (1.0, 0.0, 'cosine distance')
     """
 
     name: ClassVar[str]
@@ -50,7 +55,14 @@ class Base:
 
 @dataclass(frozen=True)
 class Cosine(Base):
-    """1 minus the cosine; the zero vector has nothing in common with any vector."""
+    """1 minus the cosine; the zero vector has nothing in common with any vector.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> left, right = np.array([[2.0, 0.0]]), np.array([[0.6, 0.8], [0.0, 1.0]])
+    >>> wm.cost.Cosine().between(left, right).round(3)[0].tolist()
+    [0.4, 1.0]
+    """
 
     name, words, neutral, least = "cosine", "cosine distance", 1.0, 0.0
 
@@ -63,7 +75,14 @@ class Cosine(Base):
 
 @dataclass(frozen=True)
 class NegativeCosine(Base):
-    """Minus the cosine: the cost for which the paper's `below = 0` is meant."""
+    """Minus the cosine: the cost for which the paper's `below = 0` is meant.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> left, right = np.array([[2.0, 0.0]]), np.array([[0.6, 0.8], [0.0, 1.0]])
+    >>> wm.cost.NegativeCosine().between(left, right).round(3)[0].tolist()
+    [-0.6, -0.0]
+    """
 
     name, words, neutral, least = "negative-cosine", "negative cosine", 0.0, -1.0
 
@@ -76,7 +95,14 @@ class NegativeCosine(Base):
 
 @dataclass(frozen=True)
 class Dot(Base):
-    """Minus the dot product."""
+    """Minus the dot product.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> left, right = np.array([[2.0, 0.0]]), np.array([[0.6, 0.8], [0.0, 1.0]])
+    >>> wm.cost.Dot().between(left, right).round(3)[0].tolist()
+    [-1.2, -0.0]
+    """
 
     name, words, neutral = "dot", "dot product", 0.0
 
@@ -89,7 +115,14 @@ class Dot(Base):
 
 @dataclass(frozen=True)
 class ScaledDot(Base):
-    """Minus the dot product over the root of the dimension, as in attention."""
+    """Minus the dot product over the root of the dimension, as in attention.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> left, right = np.array([[2.0, 0.0]]), np.array([[0.6, 0.8], [0.0, 1.0]])
+    >>> wm.cost.ScaledDot().between(left, right).round(3)[0].tolist()
+    [-0.849, -0.0]
+    """
 
     name, words, neutral = "scaled-dot", "scaled dot product", 0.0
 
@@ -102,7 +135,14 @@ class ScaledDot(Base):
 
 @dataclass(frozen=True)
 class Euclidean(Base):
-    """The Euclidean distance; its neutral cost is that of orthogonal vectors of length 1."""
+    """The Euclidean distance; its neutral cost is that of orthogonal vectors of length 1.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> left, right = np.array([[2.0, 0.0]]), np.array([[0.6, 0.8], [0.0, 1.0]])
+    >>> wm.cost.Euclidean().between(left, right).round(3)[0].tolist()
+    [1.612, 2.236]
+    """
 
     name, words, neutral, least = "euclidean", "Euclidean distance", 2**0.5, 0.0
 
@@ -112,7 +152,14 @@ class Euclidean(Base):
 
 @dataclass(frozen=True)
 class SquaredEuclidean(Base):
-    """The square of the Euclidean distance."""
+    """The square of the Euclidean distance.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> left, right = np.array([[2.0, 0.0]]), np.array([[0.6, 0.8], [0.0, 1.0]])
+    >>> wm.cost.SquaredEuclidean().between(left, right).round(3)[0].tolist()
+    [2.6, 5.0]
+    """
 
     name, words, neutral, least = "squared-euclidean", "squared Euclidean distance", 2.0, 0.0
 
@@ -164,8 +211,8 @@ def _distance(left: Array, right: Array) -> Array:
 class Cost:
     """A base distance, changed by terms in their order; terms that mix vectors come before the distance.
 
-    >>> from whymatch.cost import Cosine, Neighbours, Order
-    >>> cost = Cost(Cosine(), Neighbours(0.4), Order(0.1))
+    >>> import whymatch as wm
+    >>> cost = wm.Cost(wm.cost.Cosine(), wm.cost.Neighbours(0.4), wm.cost.Order(0.1))
     >>> cost.name, cost.contextual
     ('cosine distance with neighbours (0.4) and order (0.1)', True)
     >>> cost.to_list()
@@ -375,6 +422,10 @@ COSTS = {
 
 def named_cost(name: str) -> Cost:
     """The cost of a name.
+
+    >>> import whymatch as wm
+    >>> wm.cost.named_cost("euclidean"), wm.cost.named_cost("evidence").name
+    (Cost(Euclidean()), 'cosine distance with evidence')
 
     Raises:
         ValueError: if there is none of that name.

@@ -30,6 +30,11 @@ class Evidence(Term):
     Spans with a slope of 0, which the encoder cannot read, and templates, which would hardly be significant if the
     other text had a copy of them, have no evidence and do not count in n and m. An aligner gives the background, unless
     it is given here.
+
+    >>> import whymatch as wm
+    >>> cost = wm.Cost(wm.cost.Cosine(), wm.cost.Evidence())               # what Aligner() has
+    >>> wm.Aligner(cost=cost).align("It rained all day.", "It was raining all day.").links[0].bits > 3
+    True
     """
 
     background: Background | None = field(default=None, repr=False, compare=False)

@@ -28,6 +28,12 @@ class PaddedPairs:
     evidence there are the vectors (batch, n, d) and (batch, m, d), the `cost` of the terms before, the `tails`
     (batch, n, 2) and (batch, m, 2) of the spans where the caller has them, and the sizes of the texts that were
     `searched`, where these spans are a part of them.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> pairs = wm.cost.PaddedPairs(np.array([[1, 2], [2, 1]]))            # the sizes of two pairs of texts
+    >>> pairs.mask(np.zeros((2, 2, 2))).tolist()
+    [[[True, True], [False, False]], [[True, False], [True, False]]]
     """
 
     sizes: np.ndarray
@@ -70,6 +76,18 @@ class Term:
 
     It overrides `mixed_in` if it changes vectors, or `changed` if it changes costs. The name stands in settings and in
     a model's config.json, `{neighbours = 0.4}`, with the value of its only number, or a table of its fields.
+
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> @dataclass(frozen=True)
+    ... class Dearer(wm.cost.Term):
+    ...     by: float
+    ...     name, contextual = "dearer", False
+    ...     def changed(self, cost, pairs):
+    ...         return cost + self.by
+    >>> wm.Cost(wm.cost.Dot(), Dearer(0.5))(np.array([[1.0]]), np.array([[2.0]])).tolist(), Dearer(0.5).to_dict()
+    ([[-1.5]], {'dearer': 0.5})
     """
 
     name: ClassVar[str]

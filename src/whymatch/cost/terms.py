@@ -18,7 +18,13 @@ MAX_REFINED_UNITS = 1_024  # of a network whose memory grows with their square
 
 @dataclass(frozen=True)
 class Neighbours(Term):
-    """Adds a share of the vectors of the spans before and after: reasons stand close together."""
+    """Adds a share of the vectors of the spans before and after: reasons stand close together.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> wm.cost.Neighbours(0.5).mixed_in(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])).tolist()
+    [[0.0, 0.5], [0.5, 0.0], [0.0, 0.5]]
+    """
 
     share: float
     name = "neighbours"
@@ -39,6 +45,11 @@ class WholeText(Term):
     """Adds a share of the mean of all vectors of the text: what a sentence is about is in the rest of the text.
 
     Zero vectors, of padding or of spans that the encoder does not know, do not count in the mean.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> wm.cost.WholeText(2.0).mixed_in(np.array([[1.0, 0.0], [0.0, 1.0]])).tolist()
+    [[1.0, 1.0]]
     """
 
     share: float
@@ -58,6 +69,12 @@ class Novelty(Term):
     """Makes links of right spans cheaper that have no counterpart on the left, by a share of what their best one costs.
 
     The links then say what is new, each beside what comes closest to it.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> cost = wm.Cost(wm.cost.Dot(), wm.cost.Novelty(1.0))
+    >>> cost(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])).tolist()
+    [[0.0, 0.0, 0.0]]
     """
 
     share: float
@@ -78,7 +95,14 @@ class Novelty(Term):
 
 @dataclass(frozen=True)
 class Order(Term):
-    """Adds a price for links out of order: `weight` times how far apart the two spans stand in their texts, 0 to 1."""
+    """Adds a price for links out of order: `weight` times how far apart the two spans stand in their texts, 0 to 1.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> same = np.ones((2, 1))
+    >>> wm.Cost(wm.cost.Cosine(), wm.cost.Order(0.4))(same, same).round(6).tolist()
+    [[0.0, 0.2], [0.2, 0.0]]
+    """
 
     weight: float
     name = "order"
@@ -107,6 +131,12 @@ class Calibrated(Term):
 
     The shares are a softmax of −cost at a temperature. A word that is similar to everything gets small shares
     everywhere, where raw cosine would let it attract every link.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> vectors = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> wm.Cost(wm.cost.Cosine(), wm.cost.Calibrated(0.1))(vectors, vectors).round(3).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
     """
 
     temperature: float = 0.08
@@ -139,6 +169,12 @@ class Refined(Term):
     """Adds what a small network reads in the costs around a pair; it adds nothing before it is trained. Needs torch.
 
     The value holds the network: models that are built from one `Refined` share its weights.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> cost = wm.Cost(wm.cost.Cosine(), wm.cost.Refined(8))
+    >>> cost.trains, cost(np.ones((1, 2)), np.ones((2, 2))).round(6).tolist()
+    (True, [[0.0, 0.0]])
     """
 
     hidden: int

@@ -40,8 +40,9 @@ class WordCounts:
 
     A word is worth 0 if every text has it, and 1 if none has. What was computed for a document is cached.
 
+    >>> import whymatch as wm
     >>> from whymatch.text.document import joined
-    >>> counts = WordCounts.of(["the cat", "the dog"])
+    >>> counts = wm.cost.WordCounts.of(["the cat", "the dog"])
     >>> print(counts.rarity(joined(["the", "dog", "owl"])).round(2))
     [0.   0.37 1.  ]
     >>> print(counts.shared(joined(["the dog"]), joined(["the cat", "a dog"])).round(2))
@@ -126,7 +127,13 @@ def _spoken(piece: str) -> list[str]:
 
 @dataclass(frozen=True)
 class WordTerm(Term):
-    """A term with a weight, which reads words and their counts."""
+    """A term with a weight, which reads words and their counts.
+
+    >>> import whymatch as wm
+    >>> counts = wm.cost.WordCounts.of(["the cat slept", "the dog ran"])
+    >>> wm.cost.SharedWords.from_value(0.5, counts), wm.cost.RareWords(0.5, counts).to_dict()
+    (SharedWords(weight=0.5), {'rare_words': 0.5})
+    """
 
     weight: float
     counts: WordCounts = field(repr=False)
@@ -144,7 +151,15 @@ class WordTerm(Term):
 
 @dataclass(frozen=True)
 class RareWords(WordTerm):
-    """Makes links of rare words cheaper, by `weight` times what the two spans are worth together."""
+    """Makes links of rare words cheaper, by `weight` times what the two spans are worth together.
+
+    >>> import whymatch as wm
+    >>> counts = wm.cost.WordCounts.of(["the cat slept", "the dog ran"])
+    >>> vectors = wm.Precomputed({"the": [1.0], "owl": [1.0]})
+    >>> aligner = wm.Aligner("word", vectors, wm.Cost(wm.cost.Cosine(), wm.cost.RareWords(0.5, counts)))
+    >>> aligner.align("the owl", "the owl", wm.Exactly(1)).links[0].texts
+    ('owl', 'owl')
+    """
 
     name, contextual = "rare_words", False
 
@@ -159,7 +174,15 @@ class RareWords(WordTerm):
 
 @dataclass(frozen=True)
 class SharedWords(WordTerm):
-    """Makes links cheaper by the rare words that two spans share: by `weight` where they have the same words."""
+    """Makes links cheaper by the rare words that two spans share: by `weight` where they have the same words.
+
+    >>> import whymatch as wm
+    >>> counts = wm.cost.WordCounts.of(["the cat slept", "the dog ran"])
+    >>> vectors = wm.Precomputed({"a cat": [1.0], "the dog": [1.0], "my dog": [1.0]})
+    >>> aligner = wm.Aligner("line", vectors, wm.Cost(wm.cost.Cosine(), wm.cost.SharedWords(0.5, counts)))
+    >>> aligner.align(["my dog"], ["a cat", "the dog"], wm.Exactly(1)).links[0].texts
+    ('my dog', 'the dog')
+    """
 
     name, contextual = "shared_words", False
 
@@ -183,6 +206,12 @@ class Relations(Term):
 
     After evidence, the weight is in bits. Every pair of spans is read twice, so this is for short texts. An aligner
     gives the reader that ships with whymatch, for English texts, unless one is given here.
+
+    >>> import whymatch as wm
+    >>> cost = wm.Cost(wm.cost.Cosine(), wm.cost.Evidence(), wm.cost.Relations(10.0))
+    >>> why = wm.Aligner(cost=cost).align("Take 5 mg a day.", "Take 50 mg a day. Take 5 mg daily.")
+    >>> [link.texts[1] for link in why.links]
+    ['Take 5 mg daily.']
     """
 
     weight: float

@@ -35,6 +35,11 @@ class Settings:
     their order, such as `[{neighbours = 0.4}, {shared_words = 0.5}]`. `hidden` and `dropout` are those of a
     classifier's head. A `reader` is a second model that reads what is linked, for the head; the encoder then aligns and
     no more.
+
+    >>> import whymatch as wm
+    >>> run = wm.learning.Settings("classify", "data/pairs")
+    >>> run.rule.constraint, run.encoder.kind, run.schedule.epochs
+    ('exactly:2', 'projected', 10)
     """
 
     task: Literal["rank", "classify"]
@@ -103,7 +108,24 @@ class Settings:
 
 
 def read_settings(file: str | Path) -> list[Settings]:
-    """The runs of a file: one, or one for each combination where values are lists."""
+    r"""The runs of a file: one, or one for each combination where values are lists.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import whymatch as wm
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "run.toml")
+    ...     _ = file.write_text('task = "rank"\ndata = "data"\nrule = {constraint = ["exactly:1", "exactly:2"]}')
+    ...     runs = wm.learning.read_settings(file)
+    >>> [run.rule.constraint for run in runs]
+    ['exactly:1', 'exactly:2']
+
+    Args:
+        file: TOML, as in `examples/multirc.toml`.
+
+    Raises:
+        ValueError: if the file is no TOML, or a setting is unknown, impossible or read by nothing.
+    """
     values = read_values(file)
     runs = _count_combinations(values)
     if not 1 <= runs <= MAX_RUNS:

@@ -32,6 +32,13 @@ STEPS, MIN_EPOCHS, MAX_EPOCHS = 2_000, 8, 40  # of a classifier's training
 class Choice:
     """What was chosen for a data set, and why.
 
+    >>> import whymatch as wm
+    >>> choice = wm.learning.Choice({"cost": [{"shared_words": 0.5}]}, ({},), (), "rationale F1", ("they help",))
+    >>> print(choice.to_toml({"task": "classify", "data": "data/claims"}), end="")
+    cost = [{ shared_words = 0.5 }]
+    task = "classify"
+    data = "data/claims"
+
     Args:
         chosen: values of settings, by name, as a file of settings has them; what the user wrote is not among them.
         variants: what is trained: one value of `{}`, or without and with marks, which are compared when both are done.
@@ -102,10 +109,23 @@ def tune(
     progress: Callable[[int, int], None] = lambda done, texts: None,
     cache: VectorCache | None = None,
 ) -> Choice:
-    """Chooses what settings leave open, on the validation split and with frozen vectors, in about a minute.
+    r"""Chooses what settings leave open, on the validation split and with frozen vectors, in about a minute.
 
     Nothing that is written is changed, and the test split is not read. What validation cannot tell apart stays at its
     default, and so does everything where there are too few records.
+
+    >>> import json
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import whymatch as wm
+    >>> pair = {"left": "A cat slept.", "right": "It rained. A cat was asleep."}
+    >>> rows = [json.dumps(pair | {"label": label}) for label in ("yes", "no")]
+    >>> with TemporaryDirectory() as folder:
+    ...     for split in ("train", "val"):
+    ...         _ = Path(folder, f"{split}.jsonl").write_text("\n".join(rows))
+    ...     choice = wm.learning.tune({"task": "classify", "data": folder})
+    >>> choice.shape[0], choice.chosen  # too few to choose by
+    ('2 training and 2 validation records, none with marks', {})
 
     Args:
         written: a file of settings, or what it has: `{"task": "classify", "data": "data/claims"}` is enough.

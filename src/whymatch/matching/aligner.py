@@ -63,6 +63,11 @@ class Aligner:
     such as two sentences of a link, are aligned by `cost="calibrated"`: calibrated cosine with a preference for the
     order of the texts, which links frequent words too.
 
+    >>> import whymatch as wm
+    >>> why = wm.Aligner().align("My train was late. I missed the flight.", "I missed the plane. My train was delayed.")
+    >>> why.to_pharaoh(), why.probability > 0.5
+    ('0-1 1-0', True)
+
     Args:
         spans: sentence, word, paragraph, line, text, punkt, or a function of a text that gives its spans.
         encode: a model's name or folder, "multilingual", a file of word vectors, or an encoder; also a model with a

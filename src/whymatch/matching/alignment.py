@@ -24,7 +24,14 @@ MAX_WORD_PAIRS = 200_000  # pairs of words, of all links together, that a page s
 
 @dataclass(frozen=True, repr=False)
 class Alignment:
-    """Which spans of two texts match. Strongest link first; 0 is the score of texts with nothing in common."""
+    """Which spans of two texts match. Strongest link first; 0 is the score of texts with nothing in common.
+
+    >>> import whymatch as wm
+    >>> aligner = wm.Aligner(encode=wm.Precomputed({"a": [1.0, 0.0], "b": [0.0, 1.0]}))
+    >>> why = aligner.align(["a", "b"], ["b"], wm.Exactly(1))
+    >>> [link.texts for link in why.links], why.score, wm.Alignment.from_dict(why.to_dict()) == why
+    ([('b', 'b')], 1.0, True)
+    """
 
     left: Document
     right: Document

@@ -30,6 +30,25 @@ class Classifier(Matcher):
     """Aligns, compares the linked spans, and decides; the rule may be one of the attention baselines instead.
 
     With a `reader`, the vectors that are compared are its own, and those of the aligner's encoder only align.
+
+    >>> import whymatch as wm
+    >>> vectors = wm.Precomputed({"a": [1.0, 0.0], "b": [0.0, 1.0]})
+    >>> rule = wm.learning.Transport(wm.Exactly(1), smooth=wm.transport.Temperature(0.1))
+    >>> model = wm.Classifier(wm.Aligner("line", wm.learning.Projected(vectors, 2)), rule, ["no", "yes"])
+    >>> [prediction] = model.predict([(["a", "b"], ["b"])])       # its head is untrained: the label is a guess
+    >>> prediction.alignment.to_pharaoh(), [*prediction.probabilities]
+    ('1-0', ['no', 'yes'])
+
+    Args:
+        aligner: how texts are split, encoded and compared; its encoder is one of `wm.learning`.
+        rule: `Transport`, `Attend`, or a constraint, which stands for the plan without a derivative.
+        labels: two or more.
+        reader: a second encoder that reads what is linked.
+        hidden: units of the head.
+        dropout: of the head, in training.
+
+    Raises:
+        ValueError: if labels repeat, or the parts do not fit together.
     """
 
     kind = "classifier"

@@ -55,6 +55,18 @@ class LinkReader(nn.Module):
 
     It is shown the linked spans `alone`, so that nothing that the others say can reach the head; otherwise it reads the
     whole texts, and the vector of a linked span has the others in it.
+
+    >>> import whymatch as wm
+    >>> vectors = wm.Precomputed({"a": [1.0, 0.0], "b": [0.0, 1.0]})
+    >>> reader = wm.learning.LinkReader(wm.learning.Projected(vectors, 2))
+    >>> rule = wm.learning.Transport(wm.Exactly(1))
+    >>> model = wm.Classifier(wm.Aligner("line", wm.learning.Projected(vectors, 2)), rule, ["no", "yes"], reader=reader)
+    >>> model.predict([(["a", "b"], ["b"])])[0].alignment.to_pharaoh()
+    '1-0'
+
+    Args:
+        encoder: one that is trained, and not that of the aligner.
+        alone: whether it is shown the linked spans alone.
     """
 
     def __init__(self, encoder: TrainableEncoder, *, alone: bool = True) -> None:

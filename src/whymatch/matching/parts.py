@@ -15,7 +15,13 @@ ROUNDING = 1e-9  # a gap that is not worth saying
 
 @dataclass(frozen=True)
 class Link:
-    """One aligned pair of spans, with its cost and its share of the score."""
+    """One aligned pair of spans, with its cost and its share of the score.
+
+    >>> import whymatch as wm
+    >>> [link] = wm.Aligner().align("It rained all day.", "Hello! It was raining all day long.").links
+    >>> link.texts[1], link.at, link.right, link.bits > 3
+    ('It was raining all day long.', (0, 1), Span(start=7, end=35), True)
+    """
 
     left: Span
     right: Span

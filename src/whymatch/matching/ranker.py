@@ -17,6 +17,16 @@ class Ranker(Matcher):
     """A document ranks by what its links with the query are worth, and by nothing else.
 
     Works untrained with any aligner; `whymatch.learning` trains it.
+
+    >>> import whymatch as wm
+    >>> ranker = wm.Ranker(wm.Aligner(), wm.Exactly(1))
+    >>> best = ranker.rank("My wifi drops.", ["Wine is red.", "The wireless connection fails."])[0]
+    >>> best["corpus_id"], best["links"][0].texts
+    (1, ('My wifi drops.', 'The wireless connection fails.'))
+
+    Args:
+        aligner: how texts are split, encoded and compared.
+        rule: a constraint, `Transport` or `Attend`.
     """
 
     kind = "ranker"

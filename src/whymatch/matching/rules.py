@@ -34,7 +34,18 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Transport:
-    """The optimal plan, k clipped where a text is short; `smooth` gives it a derivative, `soft` makes it entropic."""
+    """The optimal plan, k clipped where a text is short; `smooth` gives it a derivative, `soft` makes it entropic.
+
+    >>> import whymatch as wm
+    >>> rule = wm.learning.Transport(wm.Exactly(2), smooth=wm.transport.Temperature(0.1))
+    >>> rule.constraint, rule.soft
+    (Exactly(k=2), False)
+
+    Args:
+        constraint: what an alignment may look like.
+        smooth: the temperature of the derivative; without it no gradient flows through the plan.
+        soft: whether the plan itself is the entropic one.
+    """
 
     constraint: Constraint
     smooth: Temperature | None = None
@@ -89,6 +100,18 @@ class Attend:
     """Attention in both directions, half of the weight each; of active pairs alone with `active_only`.
 
     A pair is active where the attention in a direction exceeds `threshold` / (n·m).
+
+    >>> import whymatch as wm
+    >>> vectors = wm.Precomputed({"a": [1.0, 0.0], "b": [0.0, 1.0]})
+    >>> ranker = wm.Ranker(wm.Aligner("line", vectors), wm.learning.Attend(0.1, "sparsemax"))
+    >>> [row["corpus_id"] for row in ranker.rank(["a"], [["b"], ["b", "a"]])]
+    [1, 0]
+
+    Args:
+        temperature: what costs are divided by.
+        normaliser: softmax, sparsemax or entmax15.
+        active_only: whether only active pairs count.
+        threshold: of active pairs, over n·m.
     """
 
     temperature: float = 1.0

@@ -39,6 +39,15 @@ class Index:
     splits and encodes with an aligner or a trained ranker; the default is `Aligner()`.
 
     Evidence is measured against a background of its own documents, which is sampled anew as the index grows.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import whymatch as wm
+    >>> with TemporaryDirectory() as folder:
+    ...     index = wm.Index.create(folder)
+    ...     added = index.add({"wifi": "The wireless connection keeps failing.", "wine": "Wine is red."})
+    ...     [hit] = index.search("My wifi drops every few minutes.", top_k=1)
+    >>> added, hit.id, hit.links[0].texts[1]
+    (2, 'wifi', 'The wireless connection keeps failing.')
     """
 
     def __init__(self, store: Store, matcher: "AlignerOrRanker | None" = None) -> None:

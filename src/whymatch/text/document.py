@@ -14,7 +14,13 @@ LIMIT = 2000
 
 @dataclass(frozen=True)
 class Document:
-    """A text and its spans: they lie in the text, in order, without overlap, and none is blank."""
+    """A text and its spans: they lie in the text, in order, without overlap, and none is blank.
+
+    >>> import whymatch as wm
+    >>> text = wm.Document("A cat slept. It rained.", (wm.Span(0, 12), wm.Span(13, 23)))
+    >>> text.pieces, text[text.spans[1]], len(text)
+    (['A cat slept.', 'It rained.'], 'It rained.', 2)
+    """
 
     text: str
     spans: tuple[Span, ...]

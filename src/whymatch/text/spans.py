@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """A piece of a text: `text[span.start:span.end]`."""
+    """A piece of a text: `text[span.start:span.end]`.
+
+    >>> import whymatch as wm
+    >>> span = wm.Span(2, 5)
+    >>> "A cat slept."[span.start : span.end]
+    'cat'
+    """
 
     start: int
     end: int

@@ -41,7 +41,26 @@ class WordVectors:
 
 
 def read_vectors(path: str | Path, keep: Collection[str] | None = None) -> WordVectors:
-    """The vectors in a file or a folder; with `keep`, of these words and their lower cases alone."""
+    r"""The vectors in a file or a folder; with `keep`, of these words and their lower cases alone.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import whymatch as wm
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "glove.txt")
+    ...     _ = file.write_text("cat 1 0\ndog 0 1\n")
+    ...     vectors = wm.read_vectors(file)
+    >>> vectors.vectors.shape                                      # (words, dimensions)
+    (2, 2)
+
+    Args:
+        path: a file with a word and its numbers in each line (GloVe, fastText; also gzipped), or a folder of spaCy's
+            vectors.
+        keep: the words that are kept.
+
+    Raises:
+        ValueError: if the file holds something else; the message names the line.
+    """
     path = Path(path)
     kept = None if keep is None else {*keep, *(word.lower() for word in keep)}
     if path.is_dir():

@@ -43,8 +43,15 @@ def bitext(
     The links are in the order of both texts, and optimal: no others in order gain more. All groups are looked at, so
     that this needs no assumption about where the optimum lies. Sentences that no link gains anything by are left out.
 
+    >>> import whymatch as wm
+    >>> german = ["Es regnete den ganzen Tag.", "Der Laden war zu.", "Also hatten wir kein Brot."]
+    >>> bitext = wm.bitext("It rained all day. The shop was closed, so we had no bread.", german)
+    >>> [(one.left, one.right) for one in bitext.passages]
+    [((0,), (0,)), ((1,), (1, 2))]
+
     Args:
-        source, translation: texts, lists of their sentences, or documents.
+        source: a text, a list of its sentences, or a document.
+        translation: likewise.
         spans: sentence, line, paragraph, or a splitter, for texts that are not split.
         encoder: reads both languages; by default the multilingual one, for sixteen languages.
         most: sentences of a group.

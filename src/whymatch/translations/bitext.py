@@ -34,8 +34,14 @@ class Passage:
 class Bitext:
     """A text and its translation, and which sentences of both belong together.
 
+    >>> import whymatch as wm
+    >>> bitext = wm.bitext("It rained. The shop was closed.", "Es regnete. Der Laden war zu.")
+    >>> bitext.languages, [bitext.texts(one) for one in bitext.passages][0]
+    (('en', 'de'), ('It rained.', 'Es regnete.'))
+
     Args:
-        left, right: the source and the translation, with their sentences as spans.
+        left: the source, with its sentences as spans.
+        right: the translation, likewise.
         passages: what belongs together, in the order of the source; a sentence is in at most one.
         remarks: what a reader has to know, such as a language that the encoder does not read.
     """

@@ -178,9 +178,20 @@ def as_batch(cost: Any, sizes: Any = None) -> Batch:
 def pad(costs: Iterable[Any]) -> tuple[Array, Array]:
     """Stacks matrices of different sizes into one batch, with +inf (forbidden) as padding; returns it and the sizes.
 
-    >>> cost, sizes = pad([np.ones((2, 3)), np.ones((1, 4))])
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> cost, sizes = wm.transport.pad([np.ones((2, 3)), np.ones((1, 4))])
     >>> cost.shape, sizes.tolist()
     ((2, 2, 4), [[2, 3], [1, 4]])
+
+    Args:
+        costs: matrices (n, m), of numpy or of torch.
+
+    Returns:
+        (batch, n, m) and (batch, 2); tensors if one of the matrices is a tensor.
+
+    Raises:
+        ValueError: if there are none, or one is no matrix.
     """
     matrices = list(costs)
     of_torch = any(is_torch_array(cost) for cost in matrices)

@@ -19,7 +19,14 @@ ONE_TO, UP_TO, EXACTLY, EACH = 0, 1, 2, 3  # what the kernels call the rules
 
 
 class Constraint(ABC):
-    """What an alignment promises. A subclass is a frozen dataclass, and is named in `CONSTRAINTS`."""
+    """What an alignment promises. A subclass is a frozen dataclass, and is named in `CONSTRAINTS`.
+
+    A k or `below` that is no number raises TypeError, and a k below 1 or a `below` that is not finite ValueError.
+
+    >>> import whymatch as wm
+    >>> wm.Exactly(2).text, wm.Exactly(2).admits(5, 1), wm.UpTo(2, below=0.5).links(5, 3)
+    ('exactly:2', False, (0, 5))
+    """
 
     word: ClassVar[str]
     """Its name in texts such as exactly:2."""
@@ -110,7 +117,13 @@ class Constraint(ABC):
 
 @dataclass(frozen=True)
 class Balanced(Constraint):
-    """Every span carries its mass, 1/n or 1/m unless given, in at most n + m - 1 links: the paper's vanilla."""
+    """Every span carries its mass, 1/n or 1/m unless given, in at most n + m - 1 links: the paper's vanilla.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> wm.solve(np.array([[0.1, 0.8, 0.4]]), wm.Balanced()).plan.round(2).tolist()
+    [[0.33, 0.33, 0.33]]
+    """
 
     word = "balanced"
     takes_masses = True
@@ -158,6 +171,14 @@ class OneTo(_Counted):
     """Every span of the shorter text in exactly `k` links, of the longer in at most one (the paper's one-to-k).
 
     Where both texts are equally long, the left one counts as the shorter.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> wm.solve(np.array([[0.1, 0.8, 0.4]]), wm.OneTo(2)).links.tolist()
+    [[0, 0], [0, 2]]
+
+    Args:
+        k: links of each span of the shorter text, 1 or more.
     """
 
     k: int = 1
@@ -239,6 +260,15 @@ class UpTo(_Thresholded):
 
     The paper's relaxed one-to-k. Where both texts are equally long, the left one counts as the shorter. Without `below`
     it links what the cost calls significant, which an aligner knows; `solve`, which sees numbers alone, takes 0.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> wm.solve(np.array([[0.1, 0.8], [0.2, 0.9]]), wm.UpTo(1, below=0.5)).links.tolist()
+    [[0, 0]]
+
+    Args:
+        k: the most links of a span of the shorter text, 1 or more.
+        below: the cost from which on nothing is linked, in the unit of the costs; minus bits for evidence.
     """
 
     word = "up-to"
@@ -269,6 +299,15 @@ class Each(_Thresholded):
     """Pairs that cost less than `below`: for every left span the `k` cheapest; right spans in any number of links.
 
     Without `below` it links what the cost calls significant, which an aligner knows; `solve` takes 0.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> wm.solve(np.array([[0.1, 0.8], [0.2, 0.9]]), wm.Each(1, below=0.5)).links.tolist()
+    [[0, 0], [1, 0]]
+
+    Args:
+        k: the most links of a left span, 1 or more.
+        below: the cost from which on nothing is linked, in the unit of the costs; minus bits for evidence.
     """
 
     word = "each"
@@ -292,7 +331,16 @@ class Each(_Thresholded):
 
 @dataclass(frozen=True)
 class Exactly(_Counted):
-    """Exactly `k` links in all, each span in at most one (the paper's exact-k)."""
+    """Exactly `k` links in all, each span in at most one (the paper's exact-k).
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> wm.solve(np.array([[0.1, 0.8], [0.2, 0.9]]), wm.Exactly(2)).links.tolist()
+    [[0, 0], [1, 1]]
+
+    Args:
+        k: the number of links, 1 or more.
+    """
 
     word = "exactly"
     number = EXACTLY
@@ -334,7 +382,8 @@ def parse_constraint(text: str, below: float | None = None) -> Constraint:
 
     Raises ValueError for other texts, and for a `below` of a constraint that has none.
 
-    >>> parse_constraint("exactly:2"), parse_constraint("up-to:1", below=0.5)
+    >>> import whymatch as wm
+    >>> wm.transport.parse_constraint("exactly:2"), wm.transport.parse_constraint("up-to:1", below=0.5)
     (Exactly(k=2), UpTo(k=1, below=0.5))
     """
     name, _, number = text.partition(":")
@@ -351,7 +400,8 @@ def parse_constraint(text: str, below: float | None = None) -> Constraint:
 def constraint_from_dict(values: Mapping[str, Any]) -> Constraint:
     """The constraint that `to_dict` described; raises ValueError for other dictionaries.
 
-    >>> constraint_from_dict({"name": "UpTo", "k": 2, "below": 0.5})
+    >>> import whymatch as wm
+    >>> wm.transport.constraint_from_dict({"name": "UpTo", "k": 2, "below": 0.5})
     UpTo(k=2, below=0.5)
     """
     kinds = {kind.__name__: kind for kind in CONSTRAINTS}

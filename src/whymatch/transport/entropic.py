@@ -13,7 +13,26 @@ from whymatch.transport.solution import Entropic, Status
 
 @dataclass(frozen=True)
 class Temperature:
-    """What entropy is worth: epsilon as a share of the range of the costs, or in their unit where not `relative`."""
+    """What entropy is worth: epsilon as a share of the range of the costs, or in their unit where not `relative`.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> cost = np.array([[0.1, 0.8], [0.9, 0.2]])
+    >>> for share in (0.01, 1.0, 100.0):                           # from nearly exact to nearly uniform
+    ...     plan = wm.transport.sinkhorn(cost, wm.Balanced(), wm.transport.Temperature(share)).plan
+    ...     print(plan.round(2).tolist())
+    [[0.5, 0.0], [0.0, 0.5]]
+    [[0.35, 0.15], [0.15, 0.35]]
+    [[0.25, 0.25], [0.25, 0.25]]
+
+    Args:
+        epsilon: above 0. Low temperatures are close to the optimal plan, and have gradients that vanish.
+        relative: whether epsilon is a share of the range of the costs.
+
+    Raises:
+        TypeError: if epsilon is no number.
+        ValueError: if it is not positive and finite.
+    """
 
     epsilon: float = 0.1
     relative: bool = True
@@ -49,6 +68,27 @@ def sinkhorn(
     Iterates until `tolerance` of the mass is out of place, then moves that rest into place, so that the plan keeps the
     constraint's masses; with forbidden pairs it keeps them to within `error`. Plan and cost of tensors can be
     differentiated, by the implicit function theorem; epsilon is a constant.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> cost = np.array([[0.1, 0.8], [0.9, 0.2]])
+    >>> entropic = wm.transport.sinkhorn(cost, wm.Balanced(), wm.transport.Temperature(0.2))
+    >>> entropic.plan.round(2).tolist()                            # every pair has mass; solve would leave two
+    [[0.49, 0.01], [0.01, 0.49]]
+
+    Args:
+        cost: (n, m), or (batch, n, m); low is good.
+        constraint: one that has an entropic plan: all but `Each`.
+        temperature: what entropy is worth.
+        sizes: (batch, 2), as for `solve`.
+        mass: as for `solve`.
+        tolerance: the share of the mass that may be out of place.
+        max_iterations: after how many iterations to stop; convergence is in the `error`, and raises nothing.
+        strict: as for `solve`.
+
+    Raises:
+        ValueError: if shapes do not fit, the constraint has no entropic plan, or a problem cannot be solved and
+            `strict` holds.
     """
     check_constraint(constraint, mass, entropic=True)
     if max_iterations < 1 or not tolerance >= 0:

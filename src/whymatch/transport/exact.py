@@ -41,6 +41,31 @@ def solve(
 
     Costs on a GPU are solved there in their own precision, up to 256 spans on a side and if Triton is installed, and
     nothing waits for the GPU unless `strict` does; give `sizes` there too. Others are solved on the CPU.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> cost = np.array([[0.1, 0.8, 0.9], [0.2, 0.3, 0.9]])
+    >>> solution = wm.solve(cost, wm.Exactly(2))
+    >>> solution.links.tolist(), float(solution.cost.round(6))     # the mean cost of the two links
+    ([[0, 0], [1, 1]], 0.2)
+    >>> costs, sizes = wm.transport.pad([cost, cost[:1, :1]])
+    >>> wm.solve(costs, wm.Exactly(2), sizes=sizes).status.tolist()
+    [0, 2]
+
+    Args:
+        cost: (n, m), or (batch, n, m); low is good.
+        constraint: what an alignment may look like, such as `Exactly(2)`.
+        sizes: (batch, 2), the numbers of left and right spans of each problem; without it nothing is padding.
+        mass: (n) and (m), or (batch, n) and (batch, m), for `Balanced()`.
+        smooth: the temperature of the derivative of the plan, for tensors.
+        strict: whether a problem that cannot be solved raises; by default for a single matrix.
+
+    Returns:
+        The plans, costs, gaps and statuses, of the kind and precision of the costs.
+
+    Raises:
+        TypeError: if the constraint or the masses are none.
+        ValueError: if shapes do not fit, or a problem cannot be solved and `strict` holds.
     """
     check_constraint(constraint, mass, entropic=smooth is not None)
     batch = as_batch(cost, sizes)
@@ -78,6 +103,20 @@ def path(cost: Array, max_k: int | None = None, *, sizes: Array | None = None) -
 
     What each further link adds never falls: a bend in `path(cost).increments` is a good k. The links may change from k
     to k + 1. A k that a problem has no links for costs +inf; a single matrix with NaN or -inf raises ValueError.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> steps = wm.path(np.array([[0.1, 0.8, 0.9], [0.2, 0.3, 0.9]]))
+    >>> steps.cost.round(6).tolist(), steps.partner.tolist()
+    ([0.1, 0.4], [[0, -1], [0, 1]])
+
+    Args:
+        cost: (n, m), or (batch, n, m); low is good.
+        max_k: the largest number of links to look at.
+        sizes: (batch, 2), as for `solve`.
+
+    Raises:
+        ValueError: if shapes do not fit, or a single matrix holds NaN or -inf.
     """
     most = MANY if max_k is None else Exactly(max_k).k
     batch = as_batch(cost, sizes)
@@ -100,6 +139,22 @@ def margin(
     0 means a tie: another alignment is as good. +inf means that there is no other; a difference that is too large for
     the precision of the costs becomes the largest number of that precision. NaN where the solution is not ok. Takes
     what `solve` took, and solves once more for every link.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> cost = np.array([[0.1, 0.8, 0.9], [0.2, 0.3, 0.9]])
+    >>> float(wm.transport.margin(cost, wm.Exactly(1), wm.solve(cost, wm.Exactly(1))).round(6))
+    0.1
+
+    Args:
+        cost: what `solve` took: (n, m), or (batch, n, m).
+        constraint: likewise.
+        solution: what `solve` gave.
+        sizes: as for `solve`.
+        mass: as for `solve`.
+
+    Raises:
+        ValueError: if the solution is of costs of another shape.
     """
     check_constraint(constraint, mass)
     batch = as_batch(cost, sizes)

@@ -27,6 +27,13 @@ class InOrder:
 
     A group is contiguous, a span is in at most one, and any span may be left out. It is no `Constraint`: what a link
     costs depends on two groups, so that there is neither a matrix of costs nor a plan. `in_order` solves it.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> cost = np.full((2, 1, 2, 2), np.inf)
+    >>> cost[1, 0, 1, 0] = -1.0                                    # both left spans with the right one
+    >>> wm.in_order(cost, wm.InOrder(2)).links
+    (GroupLink(left=range(0, 2), right=range(0, 1), cost=-1.0),)
     """
 
     most: int = 4
@@ -41,7 +48,13 @@ class InOrder:
 
 
 class GroupLink(NamedTuple):
-    """A group of left spans with a group of right spans, and what that costs."""
+    """A group of left spans with a group of right spans, and what that costs.
+
+    >>> import whymatch as wm
+    >>> link = wm.transport.GroupLink(range(0, 2), range(3, 4), -1.5)
+    >>> [*link.left], [*link.right], link.cost
+    ([0, 1], [3], -1.5)
+    """
 
     left: range
     right: range
@@ -51,17 +64,21 @@ class GroupLink(NamedTuple):
 class InOrderSolution(NamedTuple):
     """The optimal links, in order, and what proves them.
 
-    Args:
-        links: groups with groups; all of them cost less than 0 together with what they replace.
-        cost: of all links.
-        outside: what any alignment that leaves the computed band costs at least; infinite where all was computed.
-        computed: the share of the pairs of spans whose groups were looked at.
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> solution = wm.in_order(np.full((2, 3, 1, 1), -1.0), wm.InOrder(1))
+    >>> len(solution.links), solution.cost, solution.computed
+    (2, -2.0, 1.0)
     """
 
     links: tuple[GroupLink, ...]
+    """Groups with groups; all of them cost less than 0 together with what they replace."""
     cost: float
+    """Of all links."""
     outside: float
+    """What any alignment that leaves the computed band costs at least; infinite where all was computed."""
     computed: float
+    """The share of the pairs of spans whose groups were looked at."""
 
 
 def in_order(
@@ -78,10 +95,12 @@ def in_order(
     Of several optimal alignments the same one is given each time: one with fewer or smaller groups, where spans go
     unlinked rather than linked at cost 0.
 
+        >>> import numpy as np
+        >>> import whymatch as wm
         >>> cost = np.full((2, 3, 2, 2), np.inf)   # +inf forbids; the groups end with span i and span j
         >>> cost[0, 1, 0, 1] = -2.0                # the first left span with the first two right ones
         >>> cost[1, 2, 0, 0] = -1.0
-        >>> [(*link.left, "-", *link.right) for link in in_order(cost, InOrder(2)).links]
+        >>> [(*link.left, "-", *link.right) for link in wm.in_order(cost, wm.InOrder(2)).links]
         [(0, '-', 0, 1), (1, '-', 2)]
 
     Args:

@@ -16,7 +16,13 @@ from whymatch.transport.solution import Status
 
 
 class Augmented(NamedTuple):
-    """A square assignment problem, and which span each of its points stands for (-1: a dummy)."""
+    """A square assignment problem, and which span each of its points stands for (-1: a dummy).
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> wm.transport.augmented(np.array([[0.1, 0.8, 0.9]]), wm.Exactly(1)).left.tolist()   # one span, and two dummies
+    [0, -1, -1]
+    """
 
     cost: Array
     left: Array
@@ -30,6 +36,19 @@ def augmented(cost: Array, constraint: Constraint, *, as_published: bool = False
     dummies under `Exactly(k)` is forbidden: there the numbers of dummies fix the number of links only if every dummy
     meets a span. The paper's code lets dummies meet for free (`as_published`), which turns "exactly k" into "at least
     k". Under `UpTo` dummies have to meet, once for every link.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> wm.transport.augmented(np.array([[0.1, 0.8], [0.2, 0.9]]), wm.Exactly(1)).cost.tolist()
+    [[0.1, 0.8, 0.0], [0.2, 0.9, 0.0], [0.0, 0.0, inf]]
+
+    Args:
+        cost: (n, m).
+        constraint: any but `Balanced()`.
+        as_published: whether dummies may meet for free under `Exactly(k)`, as in the paper's code.
+
+    Raises:
+        ValueError: if the constraint is `Balanced()`, or does not admit n and m spans.
     """
     xp, (n, m) = array_namespace(cost), cost.shape
     if constraint.takes_masses:
@@ -49,7 +68,14 @@ def augmented(cost: Array, constraint: Constraint, *, as_published: bool = False
 
 
 class Decomposition(NamedTuple):
-    """Permutations (count, n), each the right span of every left span, and weights (count,) that add up to 1."""
+    """Permutations (count, n), each the right span of every left span, and weights (count,) that add up to 1.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> pair = wm.transport.Decomposition(np.array([[0, 1], [1, 0]]), np.array([0.75, 0.25]))
+    >>> pair.plan().tolist()
+    [[0.375, 0.125], [0.125, 0.375]]
+    """
 
     permutations: Array
     weights: Array
@@ -66,6 +92,19 @@ def decompose(plan: Array, *, tolerance: float = 1e-9) -> Decomposition:
 
     Takes the heaviest permutation out of the links that are left, one after the other, at most (n - 1)² + 1 of them. If
     the plan is optimal, so is every one of them.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> parts = wm.transport.decompose(np.array([[0.375, 0.125], [0.125, 0.375]]))
+    >>> parts.permutations.tolist(), parts.weights.round(6).tolist()
+    ([[0, 1], [1, 0]], [0.75, 0.25])
+
+    Args:
+        plan: (n, n), whose rows and columns add up to 1/n.
+        tolerance: the mass that may be left out as rounding.
+
+    Raises:
+        ValueError: if the plan is not square, or its masses are not uniform.
     """
     if plan.ndim != 2 or plan.shape[0] != plan.shape[1] or not len(plan):
         raise ValueError(f"Only a square plan has permutations, got shape {tuple(plan.shape)}.")
@@ -95,6 +134,21 @@ def perturb(cost: Array, noise: float, generator: Any = None) -> Array:
 
     Under the original costs that optimum costs at most `noise` more than the best, and no more than the best if `noise`
     is less than the step to the second best. Keep it far above rounding. `generator` is numpy's or torch's.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> tied = np.zeros((2, 2))
+    >>> noisy = wm.transport.perturb(tied, 1e-6, np.random.default_rng(0))
+    >>> len(set(noisy.ravel().tolist())), bool(noisy.max() <= 1e-6)
+    (4, True)
+
+    Args:
+        cost: of any shape.
+        noise: the most that is added, above 0.
+        generator: a generator of random numbers of numpy or of torch; a new one by default.
+
+    Raises:
+        ValueError: if the noise is not positive.
     """
     if not noise > 0:
         raise ValueError(f"The noise must be positive to make an optimum unique, got {noise}.")

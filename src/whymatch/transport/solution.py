@@ -12,7 +12,12 @@ TOLERANCE = 1e-12
 
 
 class Status(IntEnum):
-    """What became of a problem."""
+    """What became of a problem.
+
+    >>> import whymatch as wm
+    >>> wm.transport.Status(2).name, wm.transport.Status.OK == 0
+    ('INFEASIBLE', True)
+    """
 
     OK = 0
     INVALID = 1  # a cost is NaN or -inf, or the masses are not masses
@@ -21,7 +26,14 @@ class Status(IntEnum):
 
 
 class Solution(NamedTuple):
-    """Optimal plans, one problem or a batch; zero plan and NaN cost and gap where it is invalid or infeasible."""
+    """Optimal plans, one problem or a batch; zero plan and NaN cost and gap where it is invalid or infeasible.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> solution = wm.solve(np.array([[0.1, 0.8], [0.2, 0.9]]), wm.Exactly(1))
+    >>> solution.plan.tolist(), float(solution.cost), float(solution.gap), int(solution.status)
+    ([[1.0, 0.0], [0.0, 0.0]], 0.1, 0.0, 0)
+    """
 
     plan: Array
     """(…, n, m) mass moved from left span i to right span j, zero where nothing is aligned."""
@@ -39,7 +51,14 @@ class Solution(NamedTuple):
 
 
 class OptimalPath(NamedTuple):
-    """The optimal `Exactly(k)` for k = 1, 2, …, K, in this order along the dimension of length K."""
+    """The optimal `Exactly(k)` for k = 1, 2, …, K, in this order along the dimension of length K.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> steps = wm.path(np.array([[0.1, 0.8], [0.2, 0.9]]))
+    >>> steps.increments.round(6).tolist(), steps.partner[1].tolist()
+    ([0.1, 0.9], [0, 1])
+    """
 
     cost: Array
     """(…, K) total cost of the k links; +inf where there are none, ±inf out of range, NaN where it is invalid."""
@@ -54,7 +73,14 @@ class OptimalPath(NamedTuple):
 
 
 class Entropic(NamedTuple):
-    """Entropic plans, one problem or a batch; zero plan and NaN cost and error where it is invalid or infeasible."""
+    """Entropic plans, one problem or a batch; zero plan and NaN cost and error where it is invalid or infeasible.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> entropic = wm.transport.sinkhorn(np.array([[0.1, 0.8], [0.2, 0.9]]), wm.Exactly(1))
+    >>> float(entropic.plan.sum().round(6)), bool(entropic.error <= 1e-6)
+    (1.0, True)
+    """
 
     plan: Array
     """(…, n, m) mass moved from left span i to right span j; all of it positive."""

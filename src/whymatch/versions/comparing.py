@@ -39,8 +39,14 @@ def compare(
     Identical blocks are matched first. What is left between them is linked in order, groups of up to `most` blocks
     with one, optimally; what is left over then is looked through for blocks that moved and were edited.
 
+    >>> import whymatch as wm
+    >>> compared = wm.compare("It runs for 24 months. Rent is due.", "It runs for 36 months. Rent is due.")
+    >>> [(change.kind, change.matters) for change in compared.changes]
+    [('changed', True), ('same', False)]
+
     Args:
-        old, new: two texts; `whymatch.datasets.office.document_text` reads HTML and DOCX.
+        old: a text; `whymatch.datasets.office.document_text` reads HTML and DOCX.
+        new: its later version.
         spans: block (headings, rows of tables, and the sentences of paragraphs, list items and clauses), or as for
             `Aligner`: sentence, paragraph, line, …
         relations: whether to read in which words changed blocks contradict each other, and what both say of each

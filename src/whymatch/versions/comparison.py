@@ -90,8 +90,14 @@ class Change:
 class Comparison:
     """Two versions of a document, block by block.
 
+    >>> import whymatch as wm
+    >>> compared = wm.compare("It begins in May. It ends in June.", "It ends in June. It begins in May.")
+    >>> compared.verdict, compared.counts["moved"], compared.same
+    ('1 passage moved; 1 unchanged.', 1, False)
+
     Args:
-        left, right: the old and the new text, with their blocks as spans.
+        left: the old text, with its blocks as spans.
+        right: the new text, likewise.
         changes: what became of every block of both, those that matter first; each block is in exactly one.
         remarks: what a reader has to know, such as why relations were not read.
     """

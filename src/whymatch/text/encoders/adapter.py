@@ -23,7 +23,17 @@ _METADATA = "whymatch adapter"  # one entry, since safetensors writes several in
 
 @dataclass(frozen=True)
 class Adapter:
-    """How large an adapter is, and on how many of the last transformer layers it sits; on all of them if None."""
+    """How large an adapter is, and on how many of the last transformer layers it sits; on all of them if None.
+
+    >>> import whymatch as wm
+    >>> encoder = wm.learning.FineTuned(adapter=wm.learning.Adapter(rank=4, last_layers=2))
+    >>> sum(weights.numel() for weights in encoder.parameters() if weights.requires_grad)   # of 22 million
+    55296
+
+    Args:
+        rank: the width of the two matrices that are learned for each layer.
+        last_layers: on how many of the last layers it sits.
+    """
 
     rank: int = 8
     last_layers: int | None = None

@@ -145,6 +145,13 @@ class CachedEncoder:
     A folder may serve several encoders and processes. It has at most `MAX_BYTES_ON_DISK`, and what is known of an
     encoder is read into memory. Whoever deletes the folder loses nothing but time.
 
+    >>> from tempfile import TemporaryDirectory
+    >>> import whymatch as wm
+    >>> with TemporaryDirectory() as folder:
+    ...     encoder = wm.CachedEncoder(wm.SentenceEncoder(), folder)
+    ...     wm.Aligner(encode=encoder).align("A cat slept.", "The cat was asleep.").to_pharaoh()
+    '0-0'
+
     Args:
         encoder: one whose vectors stay as they are, and which reads each text alone.
         folder: where the vectors are kept.

@@ -20,6 +20,22 @@ class WordEncoder:
     overlap by half, and each sub-word is taken from the window in which it stands farthest from an edge. A span that
     the tokenizer drops (a lone control character) has the zero vector. Layers above the chosen one are not computed on
     OpenVINO; `backend` is as for `SentenceEncoder`.
+
+    >>> import whymatch as wm
+    >>> encoder = wm.WordEncoder(layer=3)
+    >>> [rows] = encoder.encode(["A cat slept."], [[wm.Span(2, 5), wm.Span(6, 11)]])
+    >>> rows.shape                                                 # (spans, dimensions)
+    (2, 384)
+
+    Args:
+        model: the name or the folder of a model of a transformer.
+        layer: whose states are the vectors; 0 is the input, and the middle one the default.
+        device: as for `SentenceEncoder`.
+        download: as for `SentenceEncoder`.
+        backend: as for `SentenceEncoder`.
+
+    Raises:
+        ValueError: if the model is not on this machine, or has no such layer.
     """
 
     contextual = True

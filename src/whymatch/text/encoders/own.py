@@ -34,6 +34,14 @@ _ADVICE = (
 class FunctionEncoder:
     """Each span encoded alone by a function from a list of n strings to an array (n, dimensions).
 
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> def lengths(texts):
+    ...     return np.array([[len(text), 1.0] for text in texts])
+    >>> encoder = wm.FunctionEncoder(lengths, name="lengths, version 1")
+    >>> wm.Aligner(encode=encoder, cost="euclidean").align(["aaa", "b"], ["c", "ddd"], wm.Exactly(2)).to_pharaoh()
+    '0-1 1-0'
+
     Args:
         function: the function, or a model whose method `encode` is one. It may give an array of numpy, a tensor of
             torch on any device, or a list of either.

@@ -9,7 +9,20 @@ from whymatch.text.spans import Span
 
 
 class Precomputed:
-    """A vector for each piece by its text, or by its name where it is no text: a region of an image, a product."""
+    """A vector for each piece by its text, or by its name where it is no text: a region of an image, a product.
+
+    >>> import whymatch as wm
+    >>> encoder = wm.Precomputed({"region 1": [0.9, 0.1], "region 2": [0.1, 0.8], "a car": [1, 0], "a tree": [0, 1]})
+    >>> wm.Aligner(encode=encoder).align(["region 1", "region 2"], ["a tree", "a car"], wm.OneTo(1)).to_pharaoh()
+    '0-1 1-0'
+
+    Args:
+        vectors: one of the same length for each piece, by its text.
+        name: what alignments call the encoder.
+
+    Raises:
+        ValueError: if the vectors differ in length; when a text is encoded, if a piece has none.
+    """
 
     contextual = False
 

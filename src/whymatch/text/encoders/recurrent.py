@@ -24,6 +24,27 @@ class RecurrentEncoder(TrainableEncoder):
 
     Without layers it is the mean of the word vectors, which needs no training; `weights` (words of `vectors`) say how
     much each word counts then. With layers it starts at random, by a seed, and is of use after training.
+
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> from whymatch.text.vectors import WordVectors
+    >>> vectors = WordVectors("two words", {"cat": 0, "dog": 1}, np.eye(2, dtype=np.float32))
+    >>> encoder = wm.RecurrentEncoder(vectors, hidden=8)
+    >>> [rows] = encoder.encode(["cat dog"], [[wm.Span(0, 3), wm.Span(4, 7)]])
+    >>> rows.shape                                                 # (spans, 2 * hidden)
+    (2, 16)
+
+    Args:
+        vectors: word vectors, as `read_vectors` gives them.
+        hidden: units in each direction.
+        layers: of the recurrent network; 0 for the mean of the word vectors.
+        in_context: whether a span is read with the text around it.
+        dropout: between layers, in training.
+        seed: of the weights at the start.
+        weights: (words), how much each word counts, without layers.
+
+    Raises:
+        ValueError: if there are weights and layers, or not one weight per word.
     """
 
     def __init__(

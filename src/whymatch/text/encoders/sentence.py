@@ -21,6 +21,21 @@ class SentenceEncoder:
     sentence-transformers would cut it off.
 
     `backend` is as for `load_frozen`: OpenVINO on a CPU, in bfloat16 where the processor has it, torch elsewhere.
+
+    >>> import whymatch as wm
+    >>> encoder = wm.SentenceEncoder()
+    >>> [rows] = encoder.encode(["A cat slept. It rained."], [[wm.Span(0, 12), wm.Span(13, 23)]])
+    >>> rows.shape                                                 # (spans, dimensions)
+    (2, 384)
+
+    Args:
+        model: the name or the folder of a sentence model.
+        device: where torch computes, such as "cuda"; a GPU if there is one.
+        download: whether a model may be fetched from the Hugging Face hub.
+        backend: "openvino", "openvino float32" or "torch", in place of the choice that is made.
+
+    Raises:
+        ValueError: if the model is not on this machine, or of a kind that cannot be read.
     """
 
     contextual = False

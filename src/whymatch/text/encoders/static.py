@@ -24,6 +24,14 @@ _PIECES_PER_BATCH = 1024
 class StaticEncoder:
     """Each span encoded alone, as the mean of the vectors of its tokens.
 
+    >>> import numpy as np
+    >>> import whymatch as wm
+    >>> from whymatch.text.vectors import WordVectors
+    >>> vectors = WordVectors("two words", {"cat": 0, "dog": 1}, np.eye(2, dtype=np.float32))
+    >>> [rows] = wm.StaticEncoder(vectors).encode(["a cat"], [[wm.Span(0, 5)]])
+    >>> rows.shape                                                 # (spans, dimensions)
+    (1, 2)
+
     Args:
         model: the folder or the name of a model2vec model, or word vectors, as `read_vectors` gives them. Words of a
             file that has the frequent ones first count the less, the more frequent they are.

@@ -52,6 +52,20 @@ class Projected(TrainableEncoder):
     """The vectors of a frozen encoder, which reads each text once, through a linear map that starts as the identity.
 
     A map that is not `learned` stays the identity.
+
+    >>> import whymatch as wm
+    >>> encoder = wm.learning.Projected(wm.Precomputed({"a": [1.0, 0.0]}), 2)
+    >>> encoder.encode(["a"], [[wm.Span(0, 1)]])[0].tolist()       # before training the map is the identity
+    [[1.0, 0.0]]
+
+    Args:
+        encoder: a frozen encoder.
+        size: of its vectors.
+        dropout: of its vectors, in training.
+        learned: whether the map is trained.
+
+    Raises:
+        ValueError: if the encoder has vectors of another size.
     """
 
     def __init__(self, encoder: Encoder, size: int, dropout: float = 0.0, *, learned: bool = True) -> None:

@@ -20,7 +20,20 @@ from whymatch.text.spans import Span, overlaps
 
 
 class FineTuned(TunedEncoder):
-    """As `SentenceEncoder`, with a copy of the model of its own, whose weights or whose `adapter` are trained."""
+    """As `SentenceEncoder`, with a copy of the model of its own, whose weights or whose `adapter` are trained.
+
+    >>> import whymatch as wm
+    >>> encoder = wm.learning.FineTuned(adapter=wm.learning.Adapter(rank=4))
+    >>> [rows] = encoder.encode(["A cat slept."], [[wm.Span(0, 12)]])
+    >>> rows.shape                                                 # (spans, dimensions)
+    (1, 384)
+
+    Args:
+        model: the name or the folder of a sentence model.
+        adapter: the size of a low-rank adapter, which is then trained in place of the weights.
+        device: where torch computes.
+        download: whether a model may be fetched from the Hugging Face hub.
+    """
 
     contextual = False
 
@@ -79,6 +92,19 @@ class InContext(TunedEncoder):
 
     What is predicted from such vectors is faithful to the vectors and not to the text: a span without a link may have
     had its part in the vector of one with a link.
+
+    >>> import whymatch as wm
+    >>> encoder = wm.learning.InContext(adapter=wm.learning.Adapter(rank=4))
+    >>> [rows] = encoder.encode(["A cat slept. It rained."], [[wm.Span(0, 12), wm.Span(13, 23)]])
+    >>> rows.shape, encoder.contextual                             # (spans, dimensions)
+    ((2, 384), True)
+
+    Args:
+        model: the name or the folder of a model of a transformer.
+        jointly: whether both texts are read together.
+        adapter: as for `FineTuned`.
+        device: as for `FineTuned`.
+        download: as for `FineTuned`.
     """
 
     contextual = True
