@@ -53,3 +53,15 @@ def test_a_condition_or_doubt_about_the_words_of_a_claim_limits_it(claim: str, s
 )
 def test_negations_denials_opposites_and_how_many(claim: str, source: str, limit: str) -> None:
     assert limits(claim, source) == [limit] * bool(limit)
+
+
+@pytest.mark.parametrize(
+    "word", ["disease", "immunity", "discount", "image", "unit", "interest", "distance", "university"]
+)
+def test_a_word_that_begins_like_a_denial_is_none(word: str) -> None:
+    claim = f"The {word} lasts for two years."
+    assert limits(claim, f"The trial failed to show that the {word} lasts for two years.") == ["failed"]
+
+
+def test_a_claim_that_denies_by_a_prefix_may_rest_on_a_denial() -> None:
+    assert limits("The plan is unapproved by the board.", "The plan was not approved by the board.") == []

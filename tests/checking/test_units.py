@@ -65,6 +65,8 @@ def test_markup_and_what_claims_nothing_change_no_claim(written: str) -> None:
         "snake_case is used.",
         "Here is where he was born.",
         "If you have questions, the desk is open until 8 pm.",
+        "If you need help with rent, there is a fund for details; you can ask the city for 500 EUR.",
+        "If you need help, the office has details; tenants may ask daily.",
     ],
 )
 def test_what_looks_like_markup_or_an_offer_is_still_a_claim(claim: str) -> None:

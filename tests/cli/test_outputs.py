@@ -35,6 +35,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ["duplicates", "a.html", "--html"],
         ["search", "index", "--queries", "a.html", "--trec"],
         ["calibrate", "a.html", "--out"],
+        ["duplicates", ".", "--html"],
+        ["check", "b.html", ".", "--html"],
     ],
     ids=" ".join,
 )

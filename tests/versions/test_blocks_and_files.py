@@ -60,6 +60,19 @@ def test_numbers_in_a_sequence_are_numbers_of_clauses(labels: list[str]) -> None
     assert [block.label for block in blocks(text)] == [label.rstrip(".") for label in labels]
 
 
+@pytest.mark.parametrize(
+    "line", ["İ. Ahmet geldi.", "ſ) a", "K. b", f"Section {'9' * 5000} Rent", "Clause 1(" + "a" * 500 + ") x"]
+)
+def test_a_line_that_hardly_begins_with_a_number_is_read(line: str) -> None:
+    assert " ".join(line[start:end] for start, end in (block.span for block in blocks(line))).split() == line.split()
+
+
+@pytest.mark.parametrize("label", ["Section 5(b)", "§ 5(2)", "Clause 5(c)(ii)"])
+def test_the_number_of_a_paragraph_is_a_part_of_the_number(label: str) -> None:
+    (block,) = blocks(f"{label} Rent")
+    assert block.label.strip() == label
+
+
 def test_a_line_of_a_list_is_no_heading() -> None:
     text = "Rates\n\nExpress: 9.90 €\n\nStandard: 5.90 €\n\n- Gas\n- Water\n"
     assert [block.heading for block in blocks(text)] == [True, False, False, False, False]

@@ -21,7 +21,7 @@ _DENIALS = _set(
     """deny reject refuse fail stop cease drop end discontinue cancel prevent prohibit forbid ban lose withdraw revoke
     abolish suspend disprove refute"""
 )
-_IMPLICIT = re.compile(r"(?:un|dis|im|non|ir)[a-z]{4,}|[a-z]{3,}less|[a-z]+n['’]t")
+_PREFIX = re.compile(r"(?:un|dis|im|in|non|ir)(?=[a-z]{3})|less$")
 _BE = frozenset(str.split("is are was were be been being"))
 _ONLY = _set("only exclusively solely")
 _AS_ONLY = _ONLY | _NEGATORS | _set("alone just sole restricted limited reserved except unless none nobody")
@@ -64,8 +64,9 @@ def limits(claim: str, text: str) -> list[str]:
     if there & _SOME and not there & _ALL and not said & _SOME:
         found += [word.form for word in own if word.lemmas & _ALL]
     content = {word.stem for word in own if word.carries_meaning}
-    denies = said & (_DENIALS | _NEGATORS) or any(_IMPLICIT.fullmatch(word.form) for word in own)
-    for part in map(_words, _PART_ENDS.split(text)):
+    denies = said & (_DENIALS | _NEGATORS) or any(map(_denies_itself, own))
+    one_line = re.sub(r"(?<!\s)\s+", lambda run: "\n" if "\n" in run[0] else " ", text)
+    for part in map(_words, _PART_ENDS.split(one_line)):
         places = [number for number, word in enumerate(part) if word.stem in content]
         for number, word in enumerate(part if places else ()):
             condition = (
@@ -75,6 +76,11 @@ def limits(claim: str, text: str) -> list[str]:
             if condition or doubt or (not denies and _denied(part, number, places)):
                 found.append(word.form)
     return list(dict.fromkeys([*found, *_opposites(own, other)]))
+
+
+def _denies_itself(word: _Word) -> bool:
+    """Whether a word ends in "n't", or is the opposite of what it is without its prefix or ending: "unable"."""
+    return word.form.endswith("n't") or are_antonyms(word.form, _PREFIX.sub("", word.form, count=1))
 
 
 def _words(text: str) -> list[_Word]:

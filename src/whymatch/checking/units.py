@@ -11,7 +11,7 @@ from whymatch.text.spans import Span, is_blank
 
 _TITLE = r"^[ \t]*#{1,6}[ \t]+\S.*$|^[ \t]*\S.*\n[ \t]*={3,}[ \t]*$"
 _BOLD_TITLE = r"^[ \t]*(?P<bold>\*\*|__)[^\n*_]{1,80}(?<![.!?])(?P=bold):?[ \t]*$(?=\n+[ \t]*\S)"
-_RULE = r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*$"
+_RULE = r"^[ \t]*(?:\|[ \t]*)?:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*(?:\|[ \t]*)?$"
 _TABLE_TITLE = rf"^[ \t]*\|.*\|[ \t]*$(?=\n{_RULE[1:]})"
 _HEADING = re.compile(f"{_TITLE}|{_BOLD_TITLE}|{_TABLE_TITLE}", re.MULTILINE)
 _ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$", re.MULTILINE)
@@ -23,22 +23,22 @@ _NAMED = r"(?:sources?|docs?|documents?|refs?|references?|passages?|citations?)"
 _MARKUP = re.compile(
     rf"""{_ITEM}|^[ \t]*>[ \t>]*|^[ \t>]*\#{{1,6}}[ \t]+|{_RULE}|^[ \t]*={{3,}}[ \t]*$|^[ \t]*```.*$
     |\[\^?\d{{1,3}}(?:\s*[,;–-]\s*\^?\d{{1,3}})*\](?:\([^()\s]*\))?|【[^】\n]*】|<sup>[^<\n]*</sup>|<br\s*/?>
-    |[\[(]{_NAMED}(?:\s*:\s*[^\])\n]+|\s+\#?\d{{1,3}}(?:\s*(?:,|;|and|&)\s*\d{{1,3}})*)[\])]
+    |[\[(]{_NAMED}(?:\s{{0,3}}:\s{{0,3}}[^\])\n]{{1,200}}|\s+\#?\d{{1,3}}(?:\s*(?:,|;|and|&)\s*\d{{1,3}})*)[\])]
     |\b(?:according\ to|as\ (?:stated|noted)\ in|based\ on)\ (?:the\ )?(?:(?:given|provided)\ )?
         (?:context|text|{_NAMED}\b(?:\ \d{{1,3}})?),?
     |(?<=\])\([^()\s]+\)|\*\*|__(?!\w+__)|~~|`+|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)""",
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 _LINK = re.compile(r"\[([^\[\]\n]+)\]\([^()\s]+\)")
-_AFTER_LAST = re.compile(r"[\s*_\"'”’»)\]]+$")
+_BEHIND_THE_END = "*_\"'”’»)]"
 _LEADS_IN = re.compile(r"\W*(?:here|below|these|this|in (?:short|summary)|to summari[sz]e|the following|sure)\b", re.I)
 _OFFER = re.compile(
     r"""\W*(?:
     (?:please\ )?(?:let\ me\ know|feel\ free\ to\ (?:ask|reach|contact|let))\b
     |(?:i\ )?hope\ (?:this|that|it)\ helps\b|(?:i'?m|i\ am|i'd\ be|i\ would\ be)?\s*(?:happy|glad)\ to\ help\b
-    |if\ (?:you|there)\ (?:have|are|need|want|would\ like)\b[^.]*\b
+    |if\ (?:you|there)\ (?:have|are|need|want|would\ like)\b[^.\d]{0,100}\b
         (?:questions?|help|assist\w*|clarif\w*|details?|information)
-        \b[^.]*\b(?:ask|let\ me\ know|reach\ out|feel\ free|happy\ to|i\ can)\b
+        \b[^.\d]{0,100}\b(?:just\ ask|please\ ask|ask\ me|let\ me\ know|reach\ out|feel\ free|happy\ to|i\ can)\b
     |(?:sure|certainly|of\ course|absolutely|great\ question|good\ question|thank\ you|thanks|you're\ welcome)\W*$
     |(?:thank\ you|thanks)\ for\ (?:your|the|asking)\b
     |(?:sure\W+|certainly\W+|of\ course\W+)?here(?:'s|’s|\ is|\ are)\ (?:(?:a|an|the|my|your|some)\ )?(?:[\w-]+\ ){0,2}
@@ -103,7 +103,7 @@ def _cut(text: str, spans: tuple[Span, ...], cuts: list[int]) -> Iterator[Span]:
 
 def _claims_nothing(text: str) -> NoClaimKind | None:
     """What a sentence is that claims nothing, or None for a claim."""
-    end = _AFTER_LAST.sub("", text)[-1:]
+    end = next((sign for sign in reversed(text) if not sign.isspace() and sign not in _BEHIND_THE_END), "")
     if end and end in "?？؟":
         return "question"
     if end and end in ":：" and (_LEADS_IN.match(text) or not any(map(str.isdigit, text))):

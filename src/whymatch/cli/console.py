@@ -80,7 +80,8 @@ def check_outputs(
 ) -> None:
     """Raises ValueError, before slow work starts, for a file that cannot be written, or that should be left as it is.
 
-    An output may be none of the inputs, by whatever name, and no file may be written twice. A web page is written to a
+    An output may be none of the inputs, by whatever name, and no file of a folder that is read; and no file may be
+    written twice. A web page is written to a
     file that ends as one: another is likely to be somebody's text.
     """
     written = list[Path]()
@@ -100,6 +101,9 @@ def check_outputs(
 
 
 def _same_file(one: Path, other: Path) -> bool:
+    """Whether two names are of one file, or the second is of a folder that holds the first."""
+    if one.exists() and other.is_dir():
+        return one.resolve().is_relative_to(other.resolve())
     return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
 
 

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from math import log2
+from math import inf, log2
 from typing import Any, overload
 
 import pyarrow as pa
@@ -186,7 +186,7 @@ def duplicates(
 
 def check_limits(e_value: float | None, probability: float | None, neighbours: int) -> None:
     """Raises ValueError for limits of `duplicates` that are out of range."""
-    if neighbours < 1 or (e_value is not None and not e_value > 0) or not 0 <= (probability or 0) <= 1:
+    if neighbours < 1 or (e_value is not None and not 0 < e_value < inf) or not 0 <= (probability or 0) <= 1:
         raise ValueError(
             "Duplicates take an e-value above 0, a probability from 0 to 1 and 1 or more neighbours, "
             f"got {e_value}, {probability} and {neighbours}."
@@ -275,6 +275,8 @@ def _groups(pairs: Sequence[Duplicate]) -> list[DuplicateGroup]:
     for pair in ordered:
         left, right = (group_of.setdefault(id_, {id_}) for id_ in (pair.left, pair.right))
         if left is not right:
+            if len(left) < len(right):
+                left, right = right, left
             left |= right
             group_of |= dict.fromkeys(right, left)
             reasons[id(left)] += [*reasons.pop(id(right), ()), pair]

@@ -9,14 +9,14 @@ from typing import TypeAlias
 _LABEL = re.compile(
     r"""[ \t]*(?P<hash>[#>]+[ \t]+)?(?:\*\*|__)?(?P<label>
         (?P<word>§§?|article|section|clause|chapter|part|schedule|annex|appendix|exhibit)[ \t]*
-            (?:\d+(?:\.\d+)*[a-z]?|[ivxlc]+|[a-z])(?:\([\da-z]+\))*\b
+            (?:\d{1,4}(?:\.\d{1,4})*[a-z]?|[ivxlc]{1,8}|[a-z])\b(?:\((?:\d{1,4}|[a-z]{1,6})\))*
         | \d{1,3}(?:\.\d{1,3})+[.)]? | \d{1,3}[.)] | [a-z][.)] | [ivxlc]{1,6}[.)]
         | \((?:\d{1,3}|[a-z]|[ivxlc]{1,6})\)
     )(?=[ \t\r\n]|\*\*|__|$|[:.–—-])(?P<mark>[:.–—-]*)(?P<bold>\*\*|__)?(?P<blank>[ \t]*)""",
-    re.VERBOSE | re.IGNORECASE,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 _BULLET = re.compile(r"[ \t]*[-*+•–·‣◦][ \t]+")
-_PARTS = re.compile(r"\d+|[a-z]+", re.IGNORECASE)
+_PARTS = re.compile(r"\d+|[a-z]+", re.IGNORECASE | re.ASCII)
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _MOST_PARTS = 8  # of a number such as 3.1.2
 
