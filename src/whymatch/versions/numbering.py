@@ -73,7 +73,7 @@ def number_at(text: str, start: int, end: int) -> Number | None:
         return None
     shape = re.sub(r"[\da-z]+", "", label.lower().removeprefix((match["word"] or "").lower()).replace(".", ""))
     style = f"{'-' if bullet else ''} {(match['word'] or '').lower()} {shape}"
-    label = label if label.startswith("(") else label.rstrip(".)")
+    label = label if "(" in label else label.rstrip(".)")
     return Number(label, match.end(), style, tuple(_readings(match)), bool(match["hash"] or match["word"]))
 
 
