@@ -50,9 +50,9 @@ def task_of(posts: SimilarTexts, site: str, most: int | None = None) -> Task:
         if posts.sites[query] == site:
             relevant.setdefault(query, set()).add(other)
     corpus = {id_: text for id_, text in posts.texts.items() if posts.sites[id_] == site and id_ not in relevant}
-    found = {query: own & corpus.keys() for query, own in relevant.items() if own & corpus.keys()}
-    found = dict([*found.items()][:most])
-    return Task({query: posts.texts[query] for query in found}, corpus, found)
+    answered = {query: own & corpus.keys() for query, own in relevant.items() if own & corpus.keys()}
+    answered = dict([*answered.items()][:most])
+    return Task({query: posts.texts[query] for query in answered}, corpus, answered)
 
 
 def retrieval(task: Task, model: Any) -> dict[str, float]:
@@ -101,7 +101,7 @@ def main() -> None:
         sys.exit(f"No data: name their folder with --data or WHYMATCH_DATA (got {settings.data}).")
     posts = read_stackexchange([Path(settings.data) / "stackexchange" / "cqadupstack"])
     retriever = SentenceTransformer(str(locate()), device="cpu")
-    found, again = list[list[str]](), list[list[str]]()
+    by_evaluator, again = list[list[str]](), list[list[str]]()
     with tempfile.TemporaryDirectory() as folder:
         encoder = wm.CachedEncoder(wm.SentenceEncoder(), folder)
         for site in settings.sites:
@@ -113,12 +113,12 @@ def main() -> None:
                 f"{len(own)} posts of the site": wm.Aligner(encode=encoder, background=own),
             }
             size = f"{len(task.queries)} queries, {len(task.corpus):,} posts"
-            found.append([site, size, "MiniLM", *_rounded(retrieval(task, retriever))])
+            by_evaluator.append([site, size, "MiniLM", *_rounded(retrieval(task, retriever))])
             for name, aligner in models.items():
                 reranker = Reranker(aligner, retriever, candidates=settings.candidates)
-                found.append([site, "", f"and whymatch, {name}", *_rounded(retrieval(task, reranker))])
+                by_evaluator.append([site, "", f"and whymatch, {name}", *_rounded(retrieval(task, reranker))])
                 again.append([site, f"{len(rows)} queries", name, *_rounded(reranked(rows, reranker))])
-    print(table(["site", "", "ranked by", "MAP@100", "MRR@10", "NDCG@10"], found))
+    print(table(["site", "", "ranked by", "MAP@100", "MRR@10", "NDCG@10"], by_evaluator))
     print(table(["site", "", "background", "MAP before", "MAP after", "after, by vectors"], again))
 
 

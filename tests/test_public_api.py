@@ -35,8 +35,10 @@ def test_what_changed_since_the_last_release_stands_in_the_changelog() -> None:
     """The names of the last release are in public_api.txt, which `python -m tests.public_api` writes for the next."""
     changed = {name_of(line) for line in released() ^ {*public_names()}}
     heading, text = sections()[0]
-    _, found, names = text.partition("**Public names**\n")
-    assert found or not changed, f"CHANGELOG.md, {heading}: write **Public names**, and a line for {sorted(changed)}."
+    _, heading_of_names, names = text.partition("**Public names**\n")
+    assert heading_of_names or not changed, (
+        f"CHANGELOG.md, {heading}: write **Public names**, and a line for {sorted(changed)}."
+    )
     listed = names.partition("\n**")[0]
     missing = [name for name in sorted(changed) if not any(f"`{one}`" in listed for one in _with_parents(name))]
     assert not missing, f"CHANGELOG.md, {heading}, **Public names**: add a line with each of {missing}."

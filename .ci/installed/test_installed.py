@@ -53,8 +53,8 @@ def test_texts_are_aligned_checked_and_compared_on_the_command_line(tmp_path: Pa
     for name, text in {"left": LEFT, "right": RIGHT, "old": OLD, "new": NEW}.items():
         (tmp_path / name).with_suffix(".txt").write_text(text, encoding="utf-8")
     left, right, old, new = (str((tmp_path / name).with_suffix(".txt")) for name in ("left", "right", "old", "new"))
-    found = json.loads(whymatch("align", left, right, "--json"))
-    assert [link["left"] for link in found["links"]] == [0, 1] or len(found["links"]) == 2
+    aligned = json.loads(whymatch("align", left, right, "--json"))
+    assert [link["left"] for link in aligned["links"]] == [0, 1] or len(aligned["links"]) == 2
     whymatch("align", left, right, "--html", str(tmp_path / "why.html"))
     assert "<html" in (tmp_path / "why.html").read_text(encoding="utf-8")
     assert "supported" in whymatch("check", left, right)

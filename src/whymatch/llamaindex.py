@@ -120,15 +120,15 @@ class CheckEvaluator(BaseEvaluator):
     ) -> EvaluationResult:
         if response is None or contexts is None or sources is None:
             raise ValueError("CheckEvaluator takes a response and its contexts.")
-        found = check(response, [*sources], aligner=self.aligner)
-        lines = [f"{one.verdict}: {one.text} {one.reason}" for one in found.claims if one.verdict != "supported"]
+        checked = check(response, [*sources], aligner=self.aligner)
+        lines = [f"{one.verdict}: {one.text} {one.reason}" for one in checked.claims if one.verdict != "supported"]
         return EvaluationResult(
             query=query,
             contexts=[*contexts],
             response=response,
             passing=not lines,
-            score=found.faithfulness,
-            feedback="\n".join([found.verdict, *lines]),
+            score=checked.faithfulness,
+            feedback="\n".join([checked.verdict, *lines]),
         )
 
     def _get_prompts(self) -> PromptDictType:

@@ -67,11 +67,11 @@ def test_an_answer_is_checked_at_the_end_of_a_chain(minilm: object) -> None:
         context=RunnableLambda(lambda _: context), answer=RunnableLambda(lambda asked: asked["input"])
     )
     given = {"input": "It opens at noon. Lunch costs 7 euros."}
-    found = (chain | CheckAnswer()).invoke(given)
-    assert found == wm.check(given["input"], {"canteen": context[0].page_content})
-    assert chain.assign(check=CheckAnswer()).invoke(given)["check"] == found
-    assert asyncio.run((chain | CheckAnswer()).ainvoke(given)) == found
-    assert (chain | CheckAnswer()).batch([given, given]) == [found, found]
+    checked = (chain | CheckAnswer()).invoke(given)
+    assert checked == wm.check(given["input"], {"canteen": context[0].page_content})
+    assert chain.assign(check=CheckAnswer()).invoke(given)["check"] == checked
+    assert asyncio.run((chain | CheckAnswer()).ainvoke(given)) == checked
+    assert (chain | CheckAnswer()).batch([given, given]) == [checked, checked]
 
 
 def test_what_a_check_needs_is_named(minilm: object) -> None:

@@ -60,9 +60,9 @@ def test_a_response_is_evaluated_by_its_sources(minilm: object) -> None:
     node = NodeWithScore(node=TextNode(text=text, metadata={"file_name": "canteen"}))
     evaluator, response = CheckEvaluator(wm.Aligner()), Response(answer, source_nodes=[node])
     result = evaluator.evaluate_response("When?", response)
-    found = wm.check(answer, {"canteen": text})
-    assert (result.score, result.passing) == (found.faithfulness, False) == (0.5, False)
-    assert result.feedback == f"{found.verdict}\ncontradicted: Lunch costs 7 euros. {found.claims[1].reason}"
+    checked = wm.check(answer, {"canteen": text})
+    assert (result.score, result.passing) == (checked.faithfulness, False) == (0.5, False)
+    assert result.feedback == f"{checked.verdict}\ncontradicted: Lunch costs 7 euros. {checked.claims[1].reason}"
     assert "canteen" in str(result.feedback)
     assert (result.query, result.contexts, result.response) == ("When?", [node.get_content()], answer)
     assert asyncio.run(evaluator.aevaluate_response("When?", response)) == result

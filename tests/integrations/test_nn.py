@@ -101,14 +101,14 @@ def test_a_model_with_the_layer_can_be_exported_for_texts_of_any_size_and_saved(
 
 def test_a_compiled_model_has_the_same_values_and_gradients() -> None:
     model, left, right = Reader(), torch.randn(2, 3, 8), torch.randn(2, 4, 8)
-    found = []
+    runs = []
     for run in (model, torch.compile(model, fullgraph=True, backend="aot_eager")):
         model.zero_grad()
         read, cost = run(left, right)
         torch.autograd.backward(read.sum() + cost.sum())
         assert model.of_both.weight.grad is not None
-        found.append((read, cost, model.of_both.weight.grad.clone()))
-    for ours, other in zip(*found, strict=True):
+        runs.append((read, cost, model.of_both.weight.grad.clone()))
+    for ours, other in zip(*runs, strict=True):
         assert torch.allclose(ours, other, atol=1e-6)
 
 

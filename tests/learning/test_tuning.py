@@ -230,10 +230,10 @@ def test_a_training_with_marks_is_no_worse_than_one_without_and_is_not_chosen_tw
     assert links[1] >= links[0]
     assert links[1] + labels[1] >= links[0] + labels[0]
     assert run.validation == pytest.approx((links[1] + labels[1]) / 2)
-    before, told = (tmp_path / "run" / CHOICE).read_bytes(), list[str]()
-    assert train(asked, tmp_path / "run", resume=True, watch=Watch(line=told.append)) == run
+    before, lines = (tmp_path / "run" / CHOICE).read_bytes(), list[str]()
+    assert train(asked, tmp_path / "run", resume=True, watch=Watch(line=lines.append)) == run
     assert (tmp_path / "run" / CHOICE).read_bytes() == before
-    assert not any("tries costs" in line for line in told)
+    assert not any("tries costs" in line for line in lines)
     with pytest.raises(ValueError, match=r"schedule\.epochs was 2 and is 3"):
         train(
             written(marked, schedule={"epochs": 3, "batch": 16}, hidden=16), tmp_path / "run", resume=True, watch=QUIET

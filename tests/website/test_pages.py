@@ -88,8 +88,8 @@ def commands() -> Iterator[tuple[str, str]]:
     """The commands of the pages and of the README: those that begin a line of code."""
     for file in [ROOT / "README.md", *(DOCS / page for page in PAGES)]:
         for line in file.read_text(encoding="utf-8").splitlines():
-            if (found := PROMPT.match(line)) and (line.startswith("    ") or found[0].startswith("$")):
-                yield file.relative_to(ROOT).as_posix(), found[1]
+            if (command := PROMPT.match(line)) and (line.startswith("    ") or command[0].startswith("$")):
+                yield file.relative_to(ROOT).as_posix(), command[1]
 
 
 @pytest.mark.parametrize(("page", "command"), sorted({*commands()}))

@@ -72,7 +72,7 @@ def check(answer: str, sources: Any, *, aligner: Aligner | None = None) -> Check
         raise TypeError(f"An answer is a text, got {type(answer).__name__}.")
     if _is_index(sources):
         checker = Checker(sources.aligner, sources.background)
-        return checker.check(answer, checker.found(answer, sources), [])
+        return checker.check(answer, checker.searched_sources(answer, sources), [])
     return check_texts(answer, NamedTexts.of(sources), aligner or default_aligner("sentence"))
 
 
@@ -132,7 +132,7 @@ class Checker:
         """The tails (spans, 2) of texts with these vectors; zeros for spans that the encoder cannot read."""
         return tails_against(self.background, self.aligner.cost, self.aligner.encoder, documents, vectors)
 
-    def found(self, answer: str, index: "Index") -> list[Source]:
+    def searched_sources(self, answer: str, index: "Index") -> list[Source]:
         """The documents of an index that are searched for each sentence of an answer and each of its clauses."""
         asked = [unit.text for unit in units(answer, self.aligner.split)[0]]
         asked += [text[a:b] for text in asked for a, b in clauses(text)]
@@ -154,9 +154,9 @@ class Checker:
         whole, all_read = self.findings(sentences, sources)
         doubtful = [unit for unit, best in zip(sentences, whole, strict=True) if _verdict(best) != "supported"]
         parts = [clause for unit in doubtful for clause in _clauses(unit)]
-        found, parts_read = self.findings(parts, sources)
+        of_parts, parts_read = self.findings(parts, sources)
         by_sentence: dict[int, list[tuple[Unit, list[Finding]]]] = {}
-        for unit, best in zip(parts, found, strict=True):
+        for unit, best in zip(parts, of_parts, strict=True):
             by_sentence.setdefault(unit.sentence, []).append((unit, best))
         claims = list[Claim]()
         for unit, best in zip(sentences, whole, strict=True):
@@ -302,5 +302,5 @@ def _reason(best: Finding, disputes: Sequence[Finding]) -> str:
         return f"{name} says otherwise: {', '.join(kinds)}." if kinds else f"{name} says otherwise."
     if best.limits and best.support >= SUPPORTED_FROM:
         words = " and ".join(f"“{plain(word)}”" for word in best.limits)
-        return f"No source says this plainly: compare {words} in the claim and in {name}."
+        return f"No source says this plainly, because of {words}: compare the claim with {name}."
     return f"No source says this; {name} comes closest, with {share} of it."

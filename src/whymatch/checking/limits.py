@@ -60,9 +60,9 @@ def limits(claim: str, text: str) -> list[str]:
     """
     own, other = _words(claim), _words(text)
     said, there = (frozenset[str]().union(*(word.lemmas for word in side)) for side in (own, other))
-    found = [word.form for word in own if word.lemmas & _ONLY and not there & _AS_ONLY]
+    limiting = [word.form for word in own if word.lemmas & _ONLY and not there & _AS_ONLY]
     if there & _SOME and not there & _ALL and not said & _SOME:
-        found += [word.form for word in own if word.lemmas & _ALL]
+        limiting += [word.form for word in own if word.lemmas & _ALL]
     content = {word.stem for word in own if word.carries_meaning}
     denies = said & (_DENIALS | _NEGATORS) or any(map(_denies_itself, own))
     one_line = re.sub(r"(?<!\s)\s+", lambda run: "\n" if "\n" in run[0] else " ", text)
@@ -74,8 +74,8 @@ def limits(claim: str, text: str) -> list[str]:
             )
             doubt = word.lemmas & _DOUBTS and not said & _DOUBTS and places[-1] > number
             if condition or doubt or (not denies and _denied(part, number, places)):
-                found.append(word.form)
-    return list(dict.fromkeys([*found, *_opposites(own, other)]))
+                limiting.append(word.form)
+    return list(dict.fromkeys([*limiting, *_opposites(own, other)]))
 
 
 def _denies_itself(word: _Word) -> bool:
@@ -108,14 +108,14 @@ def _denied(part: Sequence[_Word], number: int, places: Sequence[int]) -> bool:
 
 
 def _opposites(own: Sequence[_Word], other: Sequence[_Word]) -> Iterator[str]:
-    """The opposites of words of a claim that stand nearer before what follows these in the claim than they do."""
+    """Words of the text (`other`) that are opposite to a word of the claim (`own`) and stand nearer to what follows it.
+
+    In "open on weekdays and closed on Sundays", "closed" stands nearer to "Sundays" than "open" does.
+    """
     for number, word in enumerate(own):
-        if not word.carries_meaning:
-            continue
-        pairs = [place for place, one in enumerate(other) if are_antonyms(word.form, one.form)]
         following = next((one.stem for one in own[number + 1 :] if one.carries_meaning), None)
         end = next((place for place, one in enumerate(other) if one.stem == following), 0)
-        before = [place for place in pairs if place < end]
-        same = [place for place in range(end) if other[place].stem == word.stem]
-        if before and same and before[-1] > same[-1]:
-            yield other[before[-1]].form
+        same = next((place for place in reversed(range(end)) if other[place].stem == word.stem), None)
+        if word.carries_meaning and same is not None:
+            between = [one.form for one in other[same + 1 : end] if are_antonyms(word.form, one.form)]
+            yield from between[-1:]

@@ -54,16 +54,16 @@ def run(settings: argparse.Namespace) -> int:
         answer = read_document(answer, max_mb=settings.max_mb, encoding=settings.encoding)
     if is_blank(answer):
         raise ValueError("ANSWER is empty: there is nothing to check.")
-    found = _check(settings, answer)
+    checked = _check(settings, answer)
     if settings.html:
-        found.to_html(settings.html)
+        checked.to_html(settings.html)
     if settings.json:
-        print(json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False))
+        print(json.dumps(checked.to_dict(), ensure_ascii=False, allow_nan=False))
     else:
-        print(found)
+        print(checked)
         if settings.html:
             print(f"\nPage: {settings.html}")
-    return int(settings.strict and found.faithfulness < 1)
+    return int(settings.strict and checked.faithfulness < 1)
 
 
 def _check(settings: argparse.Namespace, answer: str) -> "Check":
@@ -100,15 +100,15 @@ def _run_many(settings: argparse.Namespace) -> int:
             try:
                 if isinstance(row, ValueError):
                     raise row
-                found = check(row["answer"], row["sources"], aligner=aligner)
+                checked = check(row["answer"], row["sources"], aligner=aligner)
             except (ValueError, TypeError) as error:
                 bad += 1
                 complain(f"line {line}: {error}")
                 continue
-            scores.append(found.faithfulness)
-            counts = {verdict: number + found.counts[verdict] for verdict, number in counts.items()}
+            scores.append(checked.faithfulness)
+            counts = {verdict: number + checked.counts[verdict] for verdict, number in counts.items()}
             extra = {"id": row["id"]} if isinstance(row.get("id"), str | int) else {}
-            print(json.dumps({"line": line, **extra, **verdicts_only(found)}, ensure_ascii=False, allow_nan=False))
+            print(json.dumps({"line": line, **extra, **verdicts_only(checked)}, ensure_ascii=False, allow_nan=False))
             sys.stdout.flush()
     mean = sum(scores) / len(scores) if scores else None
     print(json.dumps({"answers": len(scores), "mean_faithfulness": mean, "counts": counts}))

@@ -104,10 +104,10 @@ def title(change: Change) -> str:
     """Where a passage is and was, and what became of it: "6.2 → 2.3, moved"."""
     places = [change["was"], change["where"]]
     where = " → ".join(places) if all(places) and places[0] != places[1] else places[1] or places[0]
-    told = not change["renumbered"] or (
+    already_said = not change["renumbered"] or (
         places[0] != places[1] and places == [number.rstrip(".") for number in change["numbers"]]
     )
-    return plain(f"{where}, {state(change)}") + ("" if told else f", renumbered {renumbered_in_words(change)}")
+    return plain(f"{where}, {state(change)}") + ("" if already_said else f", renumbered {renumbered_in_words(change)}")
 
 
 def sign(change: Change) -> str:

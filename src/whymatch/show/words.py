@@ -259,8 +259,8 @@ def check_verdict(counts: Mapping[Any, int], by_words: int = 0) -> str:
     parts = [f"{contradicted} {'is' if contradicted == 1 else 'are'} contradicted"] if contradicted else []
     parts += [f"{unsupported} {'has' if unsupported == 1 else 'have'} no source"] if unsupported else []
     none = "Neither of the two claims is" if claims == 2 else f"None of the {claims} claims is"
-    some = f"{supported} of {claims} claims {'is' if supported == 1 else 'are'}"
-    return f"{some if supported else none} supported{how}; {', and '.join(parts)}."
+    several = f"{supported} of {claims} claims {'is' if supported == 1 else 'are'}"
+    return f"{several if supported else none} supported{how}; {', and '.join(parts)}."
 
 
 def groups_verdict(sizes: Sequence[int], documents: int) -> str:
