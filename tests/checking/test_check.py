@@ -210,6 +210,8 @@ def test_an_index_is_searched_for_the_sources(tmp_path: Path) -> None:
     found = wm.check(ANSWER, index)
     assert [claim.verdict for claim in found.claims] == ["supported", "contradicted", "unsupported"]
     assert found.claims[0].citations[0].source == "handbook"
+    with pytest.raises(ValueError, match="leave out the other one"):
+        wm.check(ANSWER, index, aligner=wm.Aligner())
 
 
 def test_what_is_no_answer_and_what_are_no_sources_is_refused() -> None:

@@ -113,6 +113,8 @@ def test_bad_lines_are_reported_with_their_numbers_and_the_others_go_on(check: R
         (["--text", "A.", " "], "There is no source that can be read"),
         (["--text", "A.", "B.", "--html", "no/x.html"], "no/x.html cannot be written"),
         (["--batch", "-", "--html", "x.html"], "--batch takes no ANSWER"),
+        (["answer.txt", "--index", "posts", "--encoder", "multilingual"], "--encoder does not go with --index"),
+        (["answer.txt", "--index", "posts", "--cost", "evidence"], "--cost does not go with --index"),
         (["--text", "A.", "B.", "--cost", "cosine"], "cosine distance is none"),
     ],
 )

@@ -62,15 +62,19 @@ def check(answer: str, sources: Any, *, aligner: Aligner | None = None) -> Check
         sources: a text; a mapping of texts by name; a list of texts, paths of files or folders (text, HTML, DOCX, JSON
             lines, CSV, Parquet), documents of LangChain or nodes of LlamaIndex; or an `Index`, which is searched for
             each claim.
-        aligner: what cuts texts into spans and encodes them, its cost being evidence; `Aligner()` by default.
+        aligner: what cuts texts into spans and encodes them, its cost being evidence; `Aligner()` by default. An index
+            has one of its own.
 
     Raises:
         TypeError: if sources are none of these.
-        ValueError: if the answer cannot be split or read, or costs are no evidence.
+        ValueError: if the answer cannot be split or read, costs are no evidence, or there is an aligner beside an
+            index.
     """
     if not isinstance(answer, str):
         raise TypeError(f"An answer is a text, got {type(answer).__name__}.")
     if _is_index(sources):
+        if aligner is not None:
+            raise ValueError("An index is searched with the aligner that it was made with: leave out the other one.")
         checker = Checker(sources.aligner, sources.background)
         return checker.check(answer, checker.searched_sources(answer, sources), [])
     return check_texts(answer, NamedTexts.of(sources), aligner or default_aligner("sentence"))

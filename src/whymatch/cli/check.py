@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from whymatch.checking.result import Check
 
 _KEYS = '"answer" and "sources"'
+_OF_THE_INDEX = ("encoder", "layer", "cache", "cost", "background")  # options that an index decides itself
 
 
 def add_to(verbs: Any) -> None:
@@ -48,6 +49,7 @@ def run(settings: argparse.Namespace) -> int:
             "Give an ANSWER, and either SOURCEs or --index INDEX; or many answers with --batch FILE. "
             "See whymatch check --help."
         )
+    _check_index_decides(settings)
     check_outputs([], [] if settings.text else [settings.answer, *settings.sources], page=settings.html)
     answer = settings.answer
     if not settings.text:
@@ -64,6 +66,13 @@ def run(settings: argparse.Namespace) -> int:
         if settings.html:
             print(f"\nPage: {settings.html}")
     return int(settings.strict and checked.faithfulness < 1)
+
+
+def _check_index_decides(settings: argparse.Namespace) -> None:
+    """Raises ValueError for an option that would be ignored, since an index was made with its own."""
+    given = [name for name in _OF_THE_INDEX if getattr(settings, name) is not None]
+    if settings.index is not None and given:
+        raise ValueError(f"--{given[0]} does not go with --index: an index is searched with what it was made with.")
 
 
 def _check(settings: argparse.Namespace, answer: str) -> "Check":
