@@ -119,6 +119,21 @@ def test_texts_that_share_nothing_have_no_link_in_any_language(aligner: wm.Align
         assert sum(bool(why.links) for why in aligner.align_many(pairs, links_only=True)) <= 1, code
 
 
+@pytest.mark.parametrize("added", [("4711.", "99."), ("Hello!", "Thanks!"), ("!!!", "???"), ("Danke!", "12:30")])
+def test_what_says_nothing_brings_unrelated_texts_no_closer(aligner: wm.Aligner, added: tuple[str, str]) -> None:
+    for left, right in (("I like cats.", "The economy collapsed."), ("Ich mag Katzen.", "Die Wirtschaft brach ein.")):
+        before, after = aligner.align([left], [right]), aligner.align([left, added[0]], [right, added[1]])
+        assert (before.links, after.links) == ((), ())
+        assert before.bits is not None
+        assert after.bits is not None
+        assert after.bits <= before.bits + 1e-5
+        assert after.probability is not None
+        assert after.probability < 0.2
+    nothing = aligner.align(added[0], added[1])
+    assert nothing.probability is not None
+    assert nothing.probability < 0.2 or nothing.links
+
+
 def test_spans_that_cannot_be_read_are_never_linked(aligner: wm.Aligner) -> None:
     why = aligner.align([OWN["en"][0], "वह घर गया।"], [OWN["de"][0], OWN["en"][0], "वह घर गया।", "Η γάτα κάθισε."])
     assert {link.at[0] for link in why.links} == {0}
