@@ -19,6 +19,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 
@@ -107,7 +108,7 @@ def unrelated(ours: wm.Aligner, minilm: wm.Aligner, pud: dict[str, list[str]], o
     """How many random pairs of texts of four sentences have a link, and a probability above one half."""
     rows = []
     kinds = [(code, code, texts, texts) for code, texts in pud.items()]
-    kinds += [("en", code, pud["en"], texts) for code, texts in pud.items() if code != "en"]
+    kinds += [(left, right, pud[left], pud[right]) for left, right in combinations(pud, 2)]
     kinds += [(f"own, {code}", code, texts, texts) for code, texts in own.items()]
     for name, aligner in (("multilingual", ours), ("MiniLM", minilm)):
         for left, right, texts, others in kinds if aligner is ours else kinds[:3]:

@@ -34,7 +34,10 @@ _PATTERNS = {name: re.compile(f"[{letters}]") for name, letters in _SCRIPTS.item
 _LANGUAGE_OF = {"Han": "zh", "Kana": "ja", "Hangul": "ko", "Thai": "th", "Arabic": "ar", "Cyrillic": "ru"}
 _LANGUAGE_OF |= {"Devanagari": "hi", "Greek": "el", "Hebrew": "he", "Armenian": "hy", "Georgian": "ka", "Bengali": "bn"}
 _LANGUAGE_OF |= {"Tamil": "ta", "Telugu": "te", "Burmese": "my", "Khmer": "km", "Ethiopic": "am"}
-_OWN_LETTERS = {"Cyrillic": [("uk", "іїєґ")], "Arabic": [("ur", "ٹڈڑںے"), ("fa", "پچژگیک")]}
+_OWN_LETTERS = {  # what the languages before it in a list have not
+    "Cyrillic": [("be", "ў"), ("kk", "әғқңұ"), ("mn", "өү"), ("mk", "ѓќѕ"), ("sr", "ђћјљњџ"), ("uk", "іїєґ")],
+    "Arabic": [("ur", "ٹڈڑںے"), ("fa", "پچژگیک")],
+}
 _MIN_WORDS = 12  # of a text, fewer of which say too little about a language that is not known here
 _LETTER_WEIGHT = 0.5  # of a letter of a language, where a function word weighs 1
 _MIN_SHARE = 0.10  # of the words of a text, that are function words of its language
