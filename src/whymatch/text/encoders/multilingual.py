@@ -14,7 +14,7 @@ import numpy as np
 from whymatch.files import file_digest
 from whymatch.text.encoders.models import MULTILINGUAL
 from whymatch.text.encoders.sentence import distinct_pieces
-from whymatch.text.languages import scripts
+from whymatch.text.languages import scripts, shown
 from whymatch.text.spans import Span
 
 WEIGHTS = {
@@ -44,7 +44,9 @@ class MultilingualEncoder:
 
     Arabic, Chinese (simplified and traditional), Dutch, English, French, German, Italian, Japanese, Korean, Polish,
     Portuguese, Russian, Spanish, Thai and Turkish. The model averages words and short phrases, so that it is fast and
-    hardly sees word order. A vector is the same in any company to within rounding, about 3e-7.
+    hardly sees word order. Characters that do not show, such as soft hyphens, change nothing, and a span of several
+    words that is all in capitals is read in small letters. A vector is the same in any company to within rounding,
+    about 3e-7.
 
     Raises:
         ModuleNotFoundError: if the extra is not installed.
@@ -71,7 +73,7 @@ class MultilingualEncoder:
     def _encoded(self, pieces: Sequence[str]) -> np.ndarray:
         """(pieces, 512), of length 1; a long piece is the mean of its windows."""
         windows, owners = list[str](), list[int]()
-        for number, piece in enumerate(pieces):
+        for number, piece in enumerate(map(_as_read, pieces)):
             for start in range(0, len(piece), _MAX_CHARACTERS):
                 windows.append(piece[start : start + _MAX_CHARACTERS])
                 owners.append(number)
@@ -94,7 +96,7 @@ class MultilingualEncoder:
         ]
 
     def _tokens(self, text: str) -> list[int]:
-        return self._model.sp.encode(text, add_bos=False, add_eos=False)
+        return self._model.sp.encode(_as_read(text), add_bos=False, add_eos=False)
 
     def general_bits(self, left: str, right: str) -> float:
         """How many bits unrelated texts may have against the background that ships, which is English.
@@ -109,6 +111,12 @@ class MultilingualEncoder:
         if {own, other} <= {"Han", "Kana"}:
             return _HAN
         return _SAME_SCRIPT if own == other else _OTHER_SCRIPT
+
+
+def _as_read(text: str) -> str:
+    """A text as the model knows texts: without characters that do not show, and without several words in capitals."""
+    text = shown(text)
+    return text.lower() if text.isupper() and len(text.split()) > 1 else text
 
 
 @cache
