@@ -14,11 +14,13 @@ import csv
 import gzip
 import os
 import random
+import re
 import resource
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 
@@ -36,7 +38,7 @@ from whymatch.search.entries import pooled
 from whymatch.show.terminal import table
 from whymatch.text.encoders.multilingual import MultilingualEncoder
 from whymatch.text.languages import language, language_name
-from whymatch.text.spans import sentences
+from whymatch.text.spans import Span, sentences
 
 PUD = {"en": "English", "de": "German", "fr": "French", "zh": "Chinese"}
 PAIRS = 300  # random pairs of texts of each language
@@ -60,6 +62,7 @@ def main() -> None:
     ours, minilm = wm.Aligner(encode="multilingual"), wm.Aligner()
     unrelated(ours, minilm, pud, own)
     translations(ours, minilm, pud, own)
+    spellings(pud)
     in_english(ours, minilm, data, settings)
     words_in_english(data)
     times()
@@ -107,7 +110,7 @@ def unrelated(ours: wm.Aligner, minilm: wm.Aligner, pud: dict[str, list[str]], o
     """How many random pairs of texts of four sentences have a link, and a probability above one half."""
     rows = []
     kinds = [(code, code, texts, texts) for code, texts in pud.items()]
-    kinds += [("en", code, pud["en"], texts) for code, texts in pud.items() if code != "en"]
+    kinds += [(left, right, pud[left], pud[right]) for left, right in combinations(pud, 2)]
     kinds += [(f"own, {code}", code, texts, texts) for code, texts in own.items()]
     for name, aligner in (("multilingual", ours), ("MiniLM", minilm)):
         for left, right, texts, others in kinds if aligner is ours else kinds[:3]:
@@ -147,6 +150,26 @@ def translations(ours: wm.Aligner, minilm: wm.Aligner, pud: dict[str, list[str]]
             )
     print("Translations: the own one first among 1,000 (10 of own sentences), and links of four with four\n")
     print(table(["encoder", "languages", "P@1", "back", "linked", "wrong links"], rows), "\n", flush=True)
+
+
+def spellings(pud: dict[str, list[str]]) -> None:
+    """The share of sentences whose translation is the nearest of 300 English ones, written in several ways."""
+    ways: dict[str, Callable[[str], str]] = {
+        "as they are": lambda text: text,
+        "a soft hyphen at every seventh place": lambda text: "\u00ad".join(re.findall(".{1,7}", text)),
+        "in capitals": str.upper,
+        "in small letters": str.lower,
+    }
+    encoder = MultilingualEncoder()
+    english = _encoded(encoder, pud["en"][:QUERIES])
+    rows = []
+    for way, written in ways.items():
+        nearest = [
+            (_encoded(encoder, map(written, pud[code][:QUERIES])) @ english.T).argmax(1) for code in ("de", "fr")
+        ]
+        rows.append([way, *(f"{np.mean(own == np.arange(QUERIES)):.1%}" for own in nearest)])
+    print(f"The translation is nearest among {QUERIES}\n")
+    print(table(["", "German", "French"], rows), "\n", flush=True)
 
 
 def in_english(ours: wm.Aligner, minilm: wm.Aligner, data: Path, settings: argparse.Namespace) -> None:
@@ -262,6 +285,12 @@ def _posts(data: Path, encoding: Encoding, sites: Sequence[str]) -> Corpus:
     pairs = [line.split() for line in (folder / "duplicates.tsv").read_text().splitlines()]
     matches = [(place[a], place[b]) for a, b in pairs if a in place and b in place]
     return encoding.corpus(", ".join(sites), [t.text for t in texts], [str(t.site) for t in texts], matches)
+
+
+def _encoded(encoder: MultilingualEncoder, texts: Iterable[str]) -> np.ndarray:
+    """(texts, 512): each text as one span."""
+    pieces = [*texts]
+    return np.concatenate(encoder.encode(pieces, [[Span(0, len(piece))] for piece in pieces]))
 
 
 def _cosines(wholes: np.ndarray, pairs: Sequence[tuple[int, int]]) -> np.ndarray:

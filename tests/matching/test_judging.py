@@ -21,6 +21,8 @@ from whymatch.matching.judging import MIN_BATCH_SPANS
 from whymatch.matching.shipped import (
     FOLDER,
     NAME,
+    phrase_vectors,
+    set_phrases,
     shipped_background,
     shipped_calibration,
     shipped_chance,
@@ -456,6 +458,24 @@ def test_another_encoders_background_is_encoded_once_and_kept(tmp_path: Path, mo
     shipped_background(wm.Aligner("sentence", encoder, "evidence"))
     assert len([*cache_folder().iterdir()]) == 3
     assert file.exists()
+
+
+def test_set_phrases_are_encoded_once_by_another_encoder_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    encoder = Counting()
+    made = phrase_vectors(encoder)
+    assert made is not None
+    assert made.shape == (len(set_phrases()), 8)
+    (file,) = cache_folder().rglob("*.safetensors")
+    for content, texts in ((file.read_bytes(), 0), (file.read_bytes()[:-500], 1)):
+        file.write_bytes(content)
+        encoder.encoded = 0
+        np.testing.assert_array_equal(phrase_vectors(encoder), made)
+        assert encoder.encoded == len(PROBES) + texts
+    phrase_vectors(Counting(9))  # the same name, and other vectors
+    assert len([*cache_folder().iterdir()]) == 2
 
 
 def test_a_damaged_cache_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

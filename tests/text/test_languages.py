@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.languages import own_sentences
 from whymatch.text import spans
+from whymatch.text.encoders.multilingual import LANGUAGES
 from whymatch.text.languages import language, language_name, may_be_english, scripts
 from whymatch.text.spans import sentences, words
 
@@ -47,6 +48,33 @@ def test_any_text_has_a_language_or_none(text: str) -> None:
 def test_texts_that_say_too_little_have_no_language(text: str) -> None:
     assert language(text) is None
     assert may_be_english(text)
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("sw", "Serikali ilisema kwamba bei ya mafuta itapanda mwaka huu."),
+        ("ca", "Catalunya és un país petit i molt bonic, amb muntanyes i mar."),
+        ("hr", "Vlada je rekla da će cijene goriva rasti ove godine."),
+        ("tl", "Ang pangalan ko ay Maria at nakatira ako sa Maynila."),
+        ("lv", "Šodien ļoti līst, un viņa nav mājās."),
+        ("lt", "Šiandien labai lyja ir aš nenoriu eiti iš namų."),
+        ("sq", "Unë quhem Ana dhe jetoj në Tiranë."),
+        ("sl", "Danes zelo dežuje in ne grem iz hiše."),
+        ("sv", "Det regnar mycket idag och jag vill inte gå ut."),
+        ("vi", "Hôm nay trời mưa rất to và tôi không muốn ra ngoài."),
+        ("be", "Я жыву ў Мінску і люблю чытаць."),
+        ("kk", "Сәлем, менің атым Анна."),
+        ("sr", "Влада је рекла да ће цене горива расти."),
+        ("uk", "Сьогодні йде дощ, і я не хочу виходити."),
+        ("ru", "Сегодня идёт сильный дождь, и я не хочу выходить."),
+        ("el", "Σήμερα βρέχει πολύ."),
+        ("he", "היום יורד גשם חזק."),
+    ],
+)
+def test_languages_that_are_not_read_are_told_from_those_that_are(code: str, text: str) -> None:
+    assert language(text) == code
+    assert (code in LANGUAGES) == (code == "ru")
 
 
 @pytest.mark.parametrize(

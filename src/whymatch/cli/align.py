@@ -107,7 +107,7 @@ def run(settings: argparse.Namespace) -> int:
     multiply_in_one_thread()
     check_outputs([settings.figure], [] if settings.text else [settings.left, settings.right], page=settings.html)
     left, right = _read_texts(settings)
-    aligner, constraint = _build(settings)
+    aligner, constraint = _build(settings, (left, right))
     why = aligner.align(left, right, constraint)
     if settings.html:
         why.to_html(settings.html)
@@ -137,8 +137,11 @@ def _read_texts(settings: argparse.Namespace) -> list[str]:
     return texts
 
 
-def _build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
-    """The aligner and the constraint that the settings describe; what is quick to check is checked first."""
+def _build(settings: argparse.Namespace, texts: tuple[str, str] | None = None) -> "tuple[Aligner, Constraint | None]":
+    """The aligner and the constraint that the settings describe; what is quick to check is checked first.
+
+    `texts` are those that will be aligned, where they are known.
+    """
     constraint = chosen_constraint(settings)
     from whymatch.matching.significance import Calibration
 
@@ -149,15 +152,21 @@ def _build(settings: argparse.Namespace) -> "tuple[Aligner, Constraint | None]":
             raise ValueError(f"--calibration goes with evidence, and {aligner.cost.name} is none.")
         aligner.judge.calibration = calibration
     if settings.relations and aligner.zooms:
-        aligner.relation_reader = _relation_reader()
+        aligner.relation_reader = _relation_reader(texts)
     return aligner, constraint
 
 
-def _relation_reader() -> "RelationReader | None":
-    """What reads the relations of links; None, and a line that says why, where its model is not there."""
+def _relation_reader(texts: tuple[str, str] | None) -> "RelationReader | None":
+    """What reads the relations of links; None, and a line that says why, where its model is not there.
+
+    Its model, which takes a while to check, is not looked for where the texts are of another language than it reads.
+    """
+    from whymatch.matching.relating import looks_english
     from whymatch.matching.relations import shipped_reader
 
     reader = shipped_reader()
+    if texts is not None and not looks_english(*texts):
+        return reader
     if (reason := reader.missing) is not None:
         complain(f"Relations are not read: {reason}")
         return None

@@ -8,7 +8,6 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from importlib.metadata import PackageNotFoundError, requires, version
 from itertools import combinations, permutations, zip_longest
 from pathlib import Path
 from textwrap import wrap
@@ -140,6 +139,8 @@ def _requirements() -> dict[str, list[str]]:
 
     Empty where whymatch runs from its sources and is not installed.
     """
+    from importlib.metadata import PackageNotFoundError, requires
+
     needed: dict[str, list[str]] = {"": []}
     try:
         lines = requires("whymatch") or []
@@ -153,6 +154,8 @@ def _requirements() -> dict[str, list[str]]:
 
 
 def _installed(name: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(name)
     except PackageNotFoundError:

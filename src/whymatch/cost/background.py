@@ -133,7 +133,7 @@ class Background:
         with np.errstate(over="ignore"):
             half = self.vectors.astype(np.float16)
         largest = float(np.abs(self.vectors).max(initial=0.0))
-        return half if np.allclose(half, self.vectors, rtol=0, atol=1e-3 * largest) else self.vectors
+        return half if np.abs(half - self.vectors).max(initial=0.0) <= 1e-3 * largest else self.vectors
 
     def as_stored(self) -> "Background":
         """The background as `read` gives it after `write`: its vectors in half precision, where that holds them."""

@@ -341,11 +341,11 @@ class Cost:
 
     def prepared(self, texts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """What the base distance compares of the vectors (n, d) of each text, in double precision."""
-        mixed = [self.mixed(np.asarray(rows, np.float64)[None])[0] for rows in texts]
         ready: list[np.ndarray] = []
-        for batch in pieces([*range(len(mixed))], [Size(1, len(rows)) for rows in mixed], _MAX_ROWS_PREPARED):
-            rows = self.base.prepared(np.concatenate([mixed[number] for number in batch]))
-            ready += np.split(rows, np.cumsum([len(mixed[number]) for number in batch])[:-1])
+        for batch in pieces([*range(len(texts))], [Size(1, len(rows)) for rows in texts], _MAX_ROWS_PREPARED):
+            mixed = [self.mixed(np.asarray(texts[number], np.float64)[None])[0] for number in batch]
+            rows = self.base.prepared(np.concatenate(mixed))
+            ready += np.split(rows, np.cumsum([*map(len, mixed)])[:-1])
         return ready
 
     def changed(self, cost: Array, pairs: PaddedPairs) -> Array:

@@ -372,7 +372,10 @@ class Aligner:
                 own_tails = None if tails is None else [tails[number] for number in batch]
                 texts, own_vectors = [problem.texts for problem in chosen], [ready[number] for number in batch]
                 costs = compare(self.cost, texts, own_vectors, own_tails)
-                yield batch, solve_batch(chosen, costs, self.cost.neutral, own_tails)
+                silent = None
+                if scale is not None and own_tails is not None:
+                    silent = self.judge.without_evidence(scale.background, texts, own_tails)
+                yield batch, solve_batch(chosen, costs, self.cost.neutral, own_tails, silent)
 
     def explain(
         self, solved: Sequence[Solved], *, links_only: bool = False, scale: Scale | None = None

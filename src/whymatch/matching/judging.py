@@ -26,6 +26,7 @@ from whymatch.matching.significance import (
     Calibration,
     Chance,
     Scale,
+    bits_of_silent_pairs,
     counted_sizes,
     p_values,
     random_pairs,
@@ -206,12 +207,31 @@ class Judge:
 
     def lowered(self, background: Background, pairs: Sequence[Pair], tails: Sequence[Vectors]) -> list[Vectors]:
         """Tails of pairs of texts without the bits that unrelated texts have against a general background."""
-        if not background.general or not hasattr(self.encoder, "general_bits"):
+        if not self._lowers(background):
             return [*tails]
-        bits = [self.encoder.general_bits(left.text, right.text) for left, right in pairs]
+        bits = self._general_bits(pairs)
         return [
             (_less(left, own_bits), _less(right, own_bits)) for (left, right), own_bits in zip(tails, bits, strict=True)
         ]
+
+    def without_evidence(
+        self, background: Background, pairs: Sequence[Pair], tails: Sequence[Vectors]
+    ) -> np.ndarray | None:
+        """(pairs, n, m): what pairs of spans without evidence cost more where bits are taken off all others, or None.
+
+        Otherwise two set phrases, or spans that cannot be read, would be the closest of unrelated texts. Random pairs
+        of the background's texts are measured without this, so that p-values of texts without links stay cautious.
+        """
+        if not self._lowers(background):
+            return None
+        return bits_of_silent_pairs(self.cost, tails, np.array(self._general_bits(pairs)))
+
+    def _lowers(self, background: Background) -> bool:
+        """Whether the encoder says how many bits unrelated texts have against this background."""
+        return background.general and hasattr(self.encoder, "general_bits")
+
+    def _general_bits(self, pairs: Sequence[Pair]) -> list[float]:
+        return [self.encoder.general_bits(left.text, right.text) for left, right in pairs]  # type: ignore[attr-defined]
 
     def tails_of(self, scale: Scale, documents: Sequence[Document], vectors: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The same (spans, 2) for single texts; spans that the encoder cannot read have zeros."""
@@ -249,8 +269,8 @@ class Judge:
             both = self.lowered(background, pairs, [(tails[left], tails[right]) for left, right in numbers])
             parts.append(self._bits(pairs, [(vectors[left], vectors[right]) for left, right in numbers], both))
             sizes.append(counted_sizes(self.cost, both) if both else np.zeros((0, 2)))
-        lowered = background.general and hasattr(self.encoder, "general_bits")
-        return Chance.fit(np.concatenate(parts), np.concatenate(sizes), -inf if lowered else 0.0)
+        least = -inf if self._lowers(background) else 0.0
+        return Chance.fit(np.concatenate(parts), np.concatenate(sizes), least)
 
     def _bits(self, pairs: Sequence[Pair], vectors: Sequence[Vectors], tails: Sequence[Vectors]) -> np.ndarray:
         """(pairs): the sum of the significant evidence of pairs of texts, or that of the closest spans."""

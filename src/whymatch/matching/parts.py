@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from operator import index
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whymatch.matching.conflicts import Conflict
 from whymatch.matching.relations import Relation
 from whymatch.text.document import Document
 from whymatch.text.spans import Span
+
+if TYPE_CHECKING:
+    from whymatch.matching.conflicts import Conflict
 
 ROUNDING = 1e-9  # a gap that is not worth saying
 
@@ -36,7 +38,7 @@ class Link:
     """Its evidence, where costs are evidence: 0 is what chance gives."""
     relation: Relation | None = None
     """What its two spans say of each other; None where that was not read."""
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: "tuple[Conflict, ...]" = ()
     """Words that contradict each other, by their places in the two texts."""
 
     @property
@@ -55,6 +57,8 @@ class Link:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], left: Document, right: Document) -> "Link":
         """What `to_dict` gave, with the spans and texts that its numbers stand for."""
+        from whymatch.matching.conflicts import Conflict
+
         i, j = at = _numbers(values["at"], left, right)
         texts = left.pieces[i], right.pieces[j]
         cost, mass, share = (float(values[name]) for name in ("cost", "mass", "share"))

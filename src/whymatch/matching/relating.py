@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Alignment
-from whymatch.matching.conflicts import Conflict, conflicts
 from whymatch.matching.parts import Link
 from whymatch.matching.relations import Relation, RelationReader
 from whymatch.text.languages import language, leans_to_another, may_be_english
 
 if TYPE_CHECKING:
     from whymatch.matching.aligner import Aligner
+    from whymatch.matching.conflicts import Conflict
 
 NOT_ENGLISH = "Relations and conflicts were not read: the texts do not look English."
 TOO_LONG = "Relations and conflicts were not read of links whose spans have more than 2,000 characters."
@@ -67,7 +67,7 @@ def looks_english(left: str, right: str) -> bool:
 
 def pair_conflicts(
     pairs: Sequence[tuple[str, str]], relations: Sequence[Relation | None], word_aligner: "Aligner"
-) -> list[tuple[Conflict, ...]]:
+) -> "list[tuple[Conflict, ...]]":
     """The conflicts of each pair of spans that its relation confirms, if that was read.
 
     There are none where a span has too many words to be compared.
@@ -79,7 +79,7 @@ def pair_conflicts(
     ]
 
 
-def confirmed(in_conflict: Sequence[Conflict], relation: Relation | None) -> tuple[Conflict, ...]:
+def confirmed(in_conflict: "Sequence[Conflict]", relation: Relation | None) -> "tuple[Conflict, ...]":
     """The conflicts of two spans without opposites and exchanged roles that the model rules out.
 
     Rules see that words changed places or are opposites, and the model whether that says something else: "the winner is
@@ -92,7 +92,9 @@ def confirmed(in_conflict: Sequence[Conflict], relation: Relation | None) -> tup
 
 def _conflicts_inside(
     pair: tuple[str, str], words: Alignment | ValueError, relation: Relation | None
-) -> tuple[Conflict, ...]:
+) -> "tuple[Conflict, ...]":
+    from whymatch.matching.conflicts import conflicts
+
     interruption_point()
     if isinstance(words, ValueError) or max(len(words.left), len(words.right)) > MAX_WORDS:
         return ()
@@ -103,7 +105,7 @@ def _conflicts_inside(
 
 
 def _with_meanings(
-    why: Alignment, meanings: Sequence[tuple[Relation, tuple[Conflict, ...]] | None], reason: str
+    why: Alignment, meanings: "Sequence[tuple[Relation, tuple[Conflict, ...]] | None]", reason: str
 ) -> Alignment:
     """The alignment with the meaning of each link, and the reason as a remark where a link has none."""
     links = [
@@ -113,6 +115,6 @@ def _with_meanings(
     return replace(why, links=tuple(links), remarks=remarks)
 
 
-def _link(link: Link, relation: Relation, in_conflict: tuple[Conflict, ...]) -> Link:
+def _link(link: Link, relation: Relation, in_conflict: "tuple[Conflict, ...]") -> Link:
     moved = tuple(conflict.moved(link.left.start, link.right.start) for conflict in in_conflict)
     return replace(link, relation=relation, conflicts=moved)

@@ -18,9 +18,9 @@ from whymatch.cost.evidence import measure_key
 from whymatch.files import cache_folder, read_json, write_whole
 from whymatch.matching.significance import Calibration, Chance
 from whymatch.show.words import SHIPPED_BACKGROUND
-from whymatch.text.document import Document, document
+from whymatch.text.document import Document, document, joined
 from whymatch.text.encoders import Encoder, check_finite, reads_pairs
-from whymatch.text.encoders.caching import encoder_key
+from whymatch.text.encoders.caching import KnownVectors, encoder_key
 from whymatch.text.encoders.models import MINILM
 from whymatch.text.spans import Span, Splitter, sentences
 
@@ -114,17 +114,26 @@ def _sampled(splitter: Splitter) -> tuple[Document, ...]:
 def phrase_vectors(encoder: Encoder) -> np.ndarray | None:
     """(phrases, dimensions): the vectors of the set phrases; None by an encoder that does not read them alone.
 
-    Those of MiniLM ship.
+    Those of MiniLM ship. Others are encoded once, and kept in the user's folder of caches.
     """
     if encoder.name == MINILM:
         return _stored("phrases")
-    phrases = set_phrases()
     if encoder.contextual or reads_pairs(encoder):
         return None
-    try:
-        return np.concatenate(encoder.encode(phrases, [(Span(0, len(phrase)),) for phrase in phrases]))
-    except ValueError:  # it knows no other texts than those that are compared
-        return None
+    phrases = joined(set_phrases())
+    folder = cache_folder() / f"phrases-{encoder_key(encoder)}"
+    cached = KnownVectors.read(folder)
+    vectors = cached.get(phrases.text, phrases.spans)
+    if vectors is None:
+        try:
+            (vectors,) = encoder.encode([phrases.text], [phrases.spans])
+        except ValueError:  # it knows no other texts than those that are compared
+            return None
+        if np.isfinite(vectors).all():
+            cached.put(phrases.text, phrases.spans, vectors)
+            with suppress(OSError):  # they are encoded again next time
+                cached.write(folder)
+    return vectors
 
 
 @cache

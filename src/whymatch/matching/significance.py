@@ -288,11 +288,20 @@ class Scale:
 
 def counted_sizes(cost: Cost, tails: Sequence[Vectors]) -> np.ndarray:
     """(pairs, 2): how many spans of both texts of each pair carry evidence under a cost, at least one."""
+    return np.maximum(np.stack([side.sum(axis=1) for side in _counted(cost, tails)], axis=1), 1)
+
+
+def bits_of_silent_pairs(cost: Cost, tails: Sequence[Vectors], bits: np.ndarray) -> np.ndarray:
+    """(batch, n, m): the `bits` (batch) of each pair of texts for its pairs of spans that carry no evidence, else 0."""
+    left, right = _counted(cost, tails)
+    return np.where(left[:, :, None] & right[:, None, :], 0.0, bits[:, None, None])
+
+
+def _counted(cost: Cost, tails: Sequence[Vectors]) -> tuple[np.ndarray, np.ndarray]:
+    """(batch, n) and (batch, m): which spans of pairs of texts with these tails carry evidence under a cost."""
     before = cost.before_evidence
-    least = -inf if before is None else before.least
-    padded = [stacked([both[side] for both in tails])[0] for side in (0, 1)]
-    counted = counted_spans(padded[0], padded[1], least)
-    return np.maximum(np.stack([side.sum(axis=1) for side in counted], axis=1), 1)
+    left, right = (stacked([both[side] for both in tails])[0] for side in (0, 1))
+    return counted_spans(left, right, -inf if before is None else before.least)
 
 
 def tails_against(

@@ -70,15 +70,18 @@ def solve_batch(
     costs: Sequence[np.ndarray],
     neutral: float,
     tails: Sequence[Vectors] | None = None,
+    without_evidence: np.ndarray | None = None,
 ) -> list[Solved | ValueError]:
-    """The optimal plans of problems with one constraint, or why there is none; with tails, costs are evidence."""
+    """The optimal plans of problems with one constraint, or why there is none; with tails, costs are evidence.
+
+    `without_evidence` is as `significant_bits` takes it.
+    """
     constraint = problems[0].constraint
     padded, sizes = pad(costs)
     solution = solve(padded, constraint, sizes=sizes, strict=False)
     zero = constraint.zero(neutral)
-    bits = (
-        None if tails is None else significant_bits(padded, sizes, solution.plan if constraint == SIGNIFICANT else None)
-    )
+    plans = solution.plan if constraint == SIGNIFICANT else None
+    bits = None if tails is None else significant_bits(padded, sizes, plans, without_evidence)
     solved: list[Solved | ValueError] = []
     for b, (problem, cost) in enumerate(zip(problems, costs, strict=True)):
         plan = np.array(solution.plan[b, : cost.shape[0], : cost.shape[1]])
@@ -105,15 +108,21 @@ def link_mass(constraint: Constraint, sizes: tuple[int, ...]) -> float:
     return 1 / max(1, min(sizes)) if mass is None else float(mass)
 
 
-def significant_bits(costs: np.ndarray, sizes: np.ndarray, plans: np.ndarray | None = None) -> np.ndarray:
+def significant_bits(
+    costs: np.ndarray,
+    sizes: np.ndarray,
+    plans: np.ndarray | None = None,
+    without_evidence: np.ndarray | None = None,
+) -> np.ndarray:
     """(batch): the evidence of all significant links of padded problems, or of the best pair where no link is.
 
     The costs (batch, n, m) are minus bits, with +inf as padding; `plans` are the plans of `SIGNIFICANT`, where the
-    caller has them.
+    caller has them, and `without_evidence` (batch, n, m) what pairs without evidence cost more than that.
     """
     if not costs.size:
         return np.zeros(len(costs))
-    least = costs.reshape(len(costs), -1).min(axis=1)
+    closest = costs if without_evidence is None else costs + without_evidence
+    least = closest.reshape(len(costs), -1).min(axis=1)
     if plans is None:
         plans = solve(costs, SIGNIFICANT, sizes=sizes, strict=False).plan
     linked = np.nonzero(plans)

