@@ -23,7 +23,7 @@ from whymatch.search.filters import condition, explained
 
 PROBED_PARTITIONS = 32  # of the index of pooled vectors
 PROBED_SPAN_PARTITIONS = 8  # of the index of spans' vectors, for each span of a query; 16 find hardly more
-_SPANS_PER_PARTITION = 2048  # a quarter of Lance's default, so that a probe reads less
+_SPANS_PER_PARTITION = 4096  # Lance would take 8,192 rows, of several spans each; it joins partitions below 2,048
 MIN_INDEXED_ROWS = 2000  # fewer vectors are compared one by one as fast
 OLD_VERSIONS_KEPT_FOR = timedelta(minutes=30)  # how long a reader may work on an old version
 _TABLE = "documents"
@@ -246,7 +246,10 @@ class Store:
         return list(self.read(lambda: self._near_texts(vector, number).column("id").to_pylist()))
 
     def nearest_spans(self, vectors: np.ndarray, number: int) -> list[str]:
-        """The ids of the documents with the highest sum, over these spans, of the similarity of their nearest span."""
+        """The ids of the documents with the highest sum, over these spans, of the similarity of their nearest span.
+
+        Where an index of the vectors finds no span of a document, the least similarity that it found counts.
+        """
         return list(self.read(lambda: self._near_spans(vectors, number).column("id").to_pylist()))
 
     def _near_texts(self, vector: np.ndarray, number: int, among: Selected | None = None) -> pa.Table:
@@ -284,13 +287,19 @@ class Store:
         """Makes a full-text index, and from many rows on those of the pooled and of the spans' vectors."""
         if "text" not in self.indexed_columns:
             self._unless_in_conflict(lambda: self.table.create_index("text", config=FTS()))
-        for column, partition in (("pooled", None), ("vectors", _SPANS_PER_PARTITION)):
+        for column in ("pooled", "vectors"):
             if column not in self.indexed_columns and len(self) >= MIN_INDEXED_ROWS:
-                config = IvfSq(
-                    distance_type="cosine", max_iterations=10, sample_rate=64, target_partition_size=partition
-                )
+                partitions = None if column == "pooled" else max(1, self._count_spans() // _SPANS_PER_PARTITION)
+                config = IvfSq(distance_type="cosine", num_partitions=partitions, max_iterations=10, sample_rate=64)
                 self._unless_in_conflict(partial(self.table.create_index, column, config=config))
         self.indexed_columns = self._indexed_columns()
+
+    def _count_spans(self) -> int:
+        """The number of spans of all documents."""
+        batches = self.batches(["spans"])
+        return sum(
+            int(np.sum(batch.column("spans").value_lengths().to_numpy(zero_copy_only=False))) for batch in batches
+        )
 
     def _indexed_columns(self) -> set[str]:
         return {column for index in self.table.list_indices() for column in index.columns}
