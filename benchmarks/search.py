@@ -29,7 +29,7 @@ from whymatch.datasets.documents import CorpusRow
 from whymatch.datasets.ranking import bm25_scorer, tokens
 from whymatch.evaluation.ranking import average_precision
 from whymatch.search.building import BuildReport, build
-from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, pooled
+from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, pooled, to_arrow
 from whymatch.search.index import CANDIDATES, Index, ranking_values
 from whymatch.show.terminal import table
 from whymatch.transport.constraints import parse_constraint
@@ -181,7 +181,7 @@ def enlarged(index: Index, folder: Path, number: int) -> Index:
         entries = entries_of(index)
         start, stream = time.perf_counter(), drawn(entries, len(large), number)
         while some := list(islice(stream, 2048)):
-            large.write(some, replace=True)
+            large.merge(to_arrow(some, large.store.schema), replace=True)  # tails are measured once, at the end
         large.compact()
         seconds = time.perf_counter() - start
         print(f"{missing:,} documents with vectors written and indexed in {seconds:.0f} s: {missing / seconds:.0f}/s")

@@ -11,7 +11,7 @@ import whymatch as wm
 from tests.search.encoding import WordSums, aligner, post, posts
 from whymatch.cost import Background, Cosine, Cost, Evidence, WholeText
 from whymatch.matching.judging import Judge
-from whymatch.search.entries import Entry
+from whymatch.search.entries import Entry, to_arrow
 from whymatch.search.index import Index
 
 
@@ -75,6 +75,19 @@ def test_a_new_background_is_sampled_as_the_corpus_doubles_or_halves(tmp_path: P
     index.delete(posts(60, 60))
     index.compact()
     assert index.background is None
+
+
+def test_rows_written_anew_leave_documents_alone_that_were_changed_or_deleted_meanwhile(tmp_path: Path) -> None:
+    index = indexed(tmp_path, 60)
+    before = index.entries(["post-1", "post-2", "post-3"])
+    index.replace({"post-1": "Another text"})
+    index.delete(["post-2"])
+    index.store.rewrite(to_arrow([replace(entry, tails=None, measured=None) for entry in before], index.store.schema))
+    assert index["post-1"].text == "Another text"
+    assert "post-2" not in index
+    assert index["post-3"].text == post(3)
+    assert tails(index)["post-3"] is None
+    assert len(index) == 59
 
 
 def sorted_texts(documents: dict[str, str]) -> list[str]:

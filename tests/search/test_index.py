@@ -63,10 +63,12 @@ def test_a_reader_keeps_its_view_while_a_writer_works(index: Index) -> None:
     index.delete(["post-1"])
     index.compact()
     assert reader["post-0"].text == post(0)
+    assert (len(reader), len(index)) == (3, 2)
     assert {hit.id for hit in reader.search(post(1))} == set(posts(3))
     reader.refresh()
     assert reader["post-0"].text == "A new text"
     assert "post-1" not in reader
+    assert len(reader) == 2
 
 
 def test_a_reader_whose_version_is_gone_moves_on(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

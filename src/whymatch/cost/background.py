@@ -187,8 +187,11 @@ class Background:
 
     def _spans_of(self, texts: Iterable[int]) -> np.ndarray:
         """The numbers of the spans of some of its texts."""
-        ends = np.cumsum([0, *map(len, self.documents)])
-        return np.concatenate([np.zeros(0, int), *(np.arange(ends[number], ends[number + 1]) for number in texts)])
+        parts = [np.zeros(0, int)]
+        if numbers := [*texts]:
+            ends = np.cumsum([0, *map(len, self.documents)])
+            parts += [np.arange(ends[number], ends[number + 1]) for number in numbers]
+        return np.concatenate(parts)
 
     def _table(self, cost: "Cost") -> "_Table":
         """What a cost makes of the background: its vectors with what terms mix in, and the typical tail."""

@@ -323,10 +323,11 @@ def tails_against(
     if before is None:
         raise ValueError(f"{cost.name} has no evidence, and so no tails.")
     tails = background.tails(before, documents, vectors, left_out)
+    read = iter(readable(encoder, [piece for text in documents for piece in text.pieces]))
     for text, rows, phrase in zip(documents, tails, _are_phrases(before, vectors, tails, phrases), strict=True):
         if len(text) > 1 and not phrase.all():
             rows[phrase, 0] = np.minimum(rows[phrase, 0], 0)
-        rows[~readable(encoder, text.pieces)] = 0
+        rows[[not next(read) for _ in rows]] = 0
     return tails
 
 

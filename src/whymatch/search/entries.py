@@ -20,8 +20,6 @@ from whymatch.text.spans import Span
 NO_COLUMNS = Columns()
 ENTRY_COLUMNS = ["id", "text", "spans", "vectors", "seal", "tails", "measured"]
 """The columns that an entry is read from, beside those that are kept."""
-TAIL_COLUMNS = ["id", "seal", "tails", "measured"]
-"""The columns that are written when the tails of a document that is there are measured."""
 _PRIMARY_KEY = {b"lance-schema:unenforced-primary-key": b"true"}
 """Makes one of two writers that insert the same id at once try again; without it both insert."""
 _TAILS_SEAL_LENGTH = 32  # hexadecimal digits

@@ -18,7 +18,7 @@ from whymatch.matching.solving import SIGNIFICANT, Solved
 from whymatch.search.background import KeptBackground, sampled
 from whymatch.search.columns import Columns
 from whymatch.search.encoding import AlignerOrRanker, Identity, aligner_and_constraint, given_entries, split_text
-from whymatch.search.entries import TAIL_COLUMNS, Entry, metadata_digest, table_schema, to_arrow
+from whymatch.search.entries import Entry, metadata_digest, table_schema, to_arrow
 from whymatch.search.results import Hit, SearchResults
 from whymatch.search.store import Candidate, Selected, Store
 from whymatch.text.document import Document, same_text
@@ -272,7 +272,7 @@ class Index:
             chosen = ids[start : start + _DOCUMENTS_PER_MEASUREMENT]
             entries = self.store.entries(chosen, skip_damaged=True)  # those are reported where they are read
             if entries:
-                self.store.update_tails(self.to_rows(entries).select(TAIL_COLUMNS))
+                self.store.rewrite(self.to_rows(entries))
 
     def _own_key(self) -> str | None:
         """What tails that are kept were measured against; None where they are not kept."""

@@ -22,12 +22,12 @@ from whymatch.search.entries import ENTRY_COLUMNS, Entry, from_arrow, pooled
 from whymatch.search.filters import condition, explained
 
 PROBED_PARTITIONS = 32  # of the index of pooled vectors
-PROBED_SPAN_PARTITIONS = 8  # of the index of spans' vectors, for each span of a query; 32 find hardly more
+PROBED_SPAN_PARTITIONS = 8  # of the index of spans' vectors, for each span of a query; 16 find hardly more
+_SPANS_PER_PARTITION = 4096  # Lance would take 8,192 rows, of several spans each; it joins partitions below 2,048
 MIN_INDEXED_ROWS = 2000  # fewer vectors are compared one by one as fast
 OLD_VERSIONS_KEPT_FOR = timedelta(minutes=30)  # how long a reader may work on an old version
 _TABLE = "documents"
 _WAYS = 3  # in which candidates are looked for, at the same time
-_REFINE_FACTOR = 2  # times as many documents near by their spans are compared in full: the vector index is coarse
 _MAX_QUERY_SPANS = 64
 _MAX_QUERY_WORDS = 256  # distinct ones
 _RANK_FUSION = 60  # the usual constant of reciprocal rank fusion
@@ -65,6 +65,7 @@ class Store:
         self.columns = Columns.of_schema(table.schema)
         """What is kept of documents beside their texts."""
         self.indexed_columns = self._indexed_columns()
+        self._documents: int | None = None  # their number in this version, once it was asked for
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
@@ -108,11 +109,14 @@ class Store:
     def refresh(self) -> None:
         """Moves on to the newest version."""
         self.table.checkout_latest()
+        self._documents = None
         self.indexed_columns = self._indexed_columns()
 
     def __len__(self) -> int:
-        with self._errors_name_folder():
-            return int(self.table.count_rows())
+        if self._documents is None:
+            with self._errors_name_folder():
+                self._documents = int(self.table.count_rows())
+        return self._documents
 
     def merge(self, rows: pa.Table, *, replace: bool) -> int:
         """Inserts rows with new ids and, with `replace`, replaces those whose ids are there; the number written."""
@@ -124,8 +128,11 @@ class Store:
 
         return self._retried(change)
 
-    def update_tails(self, rows: pa.Table) -> None:
-        """Writes the tails of documents that are there and have not changed since they were measured."""
+    def rewrite(self, rows: pa.Table) -> None:
+        """Writes rows in the place of those with the same ids whose documents have not changed since they were read.
+
+        Whole rows: for some of the columns alone, Lance would read the others of all documents into memory.
+        """
         unchanged = "target.seal = source.seal"
         self._retried(lambda: self.table.merge_insert("id").when_matched_update_all(where=unchanged).execute(rows))
 
@@ -239,7 +246,10 @@ class Store:
         return list(self.read(lambda: self._near_texts(vector, number).column("id").to_pylist()))
 
     def nearest_spans(self, vectors: np.ndarray, number: int) -> list[str]:
-        """The ids of the documents with the highest sum, over these spans, of the similarity of their nearest span."""
+        """The ids of the documents with the highest sum, over these spans, of the similarity of their nearest span.
+
+        Where an index of the vectors finds no span of a document, the least similarity that it found counts.
+        """
         return list(self.read(lambda: self._near_spans(vectors, number).column("id").to_pylist()))
 
     def _near_texts(self, vector: np.ndarray, number: int, among: Selected | None = None) -> pa.Table:
@@ -247,9 +257,7 @@ class Store:
 
     def _near_spans(self, vectors: np.ndarray, number: int, among: Selected | None = None) -> pa.Table:
         chosen = np.linspace(0, len(vectors) - 1, min(len(vectors), _MAX_QUERY_SPANS)).astype(int)
-        query = self._nearest("vectors", vectors[chosen], number, PROBED_SPAN_PARTITIONS, among)
-        coarse = "vectors" in self.indexed_columns
-        return (query.refine_factor(_REFINE_FACTOR) if coarse else query).to_arrow()
+        return self._nearest("vectors", vectors[chosen], number, PROBED_SPAN_PARTITIONS, among).to_arrow()
 
     def _nearest(
         self, column: str, vectors: np.ndarray, number: int, partitions: int, among: Selected | None
@@ -281,9 +289,17 @@ class Store:
             self._unless_in_conflict(lambda: self.table.create_index("text", config=FTS()))
         for column in ("pooled", "vectors"):
             if column not in self.indexed_columns and len(self) >= MIN_INDEXED_ROWS:
-                config = IvfSq(distance_type="cosine", max_iterations=10, sample_rate=64)
+                partitions = None if column == "pooled" else max(1, self._count_spans() // _SPANS_PER_PARTITION)
+                config = IvfSq(distance_type="cosine", num_partitions=partitions, max_iterations=10, sample_rate=64)
                 self._unless_in_conflict(partial(self.table.create_index, column, config=config))
         self.indexed_columns = self._indexed_columns()
+
+    def _count_spans(self) -> int:
+        """The number of spans of all documents."""
+        batches = self.batches(["spans"])
+        return sum(
+            int(np.sum(batch.column("spans").value_lengths().to_numpy(zero_copy_only=False))) for batch in batches
+        )
 
     def _indexed_columns(self) -> set[str]:
         return {column for index in self.table.list_indices() for column in index.columns}
@@ -297,6 +313,8 @@ class Store:
             except (OSError, RuntimeError, ValueError) as error:
                 if not _is_conflict(error) or time.monotonic() > end:
                     raise OSError(f"The index in {self.folder} cannot be written: {error}") from error
+            finally:
+                self._documents = None
             time.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(2.0, 2 * pause)
             self.refresh()
@@ -309,6 +327,8 @@ class Store:
             if not _is_conflict(error):
                 raise
             self.refresh()
+        finally:
+            self._documents = None
 
     @contextmanager
     def _errors_name_folder(self) -> Iterator[None]:
