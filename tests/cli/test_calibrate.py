@@ -1,5 +1,6 @@
 """`whymatch calibrate` learns what the library learns, and reports metrics of pairs held out."""
 
+import csv
 import io
 import json
 import sys
@@ -61,6 +62,30 @@ def test_the_file_is_what_align_takes(calibrate: Align, align: Align, tmp_path: 
     assert "<svg" in figure.read_text("utf-8")
     found = strict(align("--text", "My boat was sold.", "Somebody bought it.", "--json", "--calibration", out).out)
     assert found["judgement"]["calibrated_on"] == "20 pairs of pairs.jsonl"
+
+
+@pytest.mark.parametrize("words", [("true", "false"), ("Yes", "no"), ("1", "0")])
+def test_a_table_is_read_as_json_lines_are(calibrate: Align, tmp_path: Path, words: tuple[str, str]) -> None:
+    calibrate(written(tmp_path, "pairs.jsonl", b"\n".join(LINES)), "--out", "lines.json")
+    with (tmp_path / "pairs.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["match", "left", "note", "right"])
+        rows.writerows((words[not match], left, "", right) for left, right, match in PAIRS)
+    assert calibrate("pairs.csv", "--out", "table.json").status == 0
+    lines, table = (json.loads((tmp_path / name).read_text("utf-8")) for name in ("lines.json", "table.json"))
+    assert {**table, "fitted_on": lines["fitted_on"]} == lines
+
+
+def test_a_table_without_the_columns_or_with_other_labels_is_refused(calibrate: Align, tmp_path: Path) -> None:
+    written(tmp_path, "pairs.csv", b"first,second,same\nA cat.,A dog.,yes\n")
+    assert "A table of labelled pairs has the columns left, right and match." in refused(calibrate("pairs.csv"))
+    written(tmp_path, "pairs.csv", b"left,right,match\nA cat.,A dog.,perhaps\n")
+    assert "line 2: \"match\" is true or false, got 'perhaps'" in calibrate("pairs.csv").err
+
+
+def test_labels_in_words_are_refused_in_python() -> None:
+    with pytest.raises(ValueError, match="labels that are True or False, got 'yes'"):
+        Aligner().calibrate([pair[:2] for pair in PAIRS], ["yes"] * len(PAIRS))  # type: ignore[list-item]
 
 
 def test_a_bad_line_is_reported_and_the_others_count(calibrate: Align, tmp_path: Path) -> None:

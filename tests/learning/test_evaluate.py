@@ -96,6 +96,14 @@ def test_metrics_are_those_of_the_predictions() -> None:
     assert found["both rationale F1"]["mean"] == pytest.approx(fmean(f1(a, b) for a, b in both))
 
 
+def test_the_commonest_label_is_measured_beside_the_model() -> None:
+    labels = [pair.label for pair in PAIRS]
+    share = max(labels.count(label) for label in labels) / len(labels)
+    for chosen in (PAIRS, [pair for pair in PAIRS if pair.label == "yes"]):
+        found = evaluate(classifier(), chosen)["accuracy of always the commonest label"]
+        assert found == (share if chosen is PAIRS else 1.0)
+
+
 def test_only_what_people_were_asked_about_is_compared() -> None:
     unasked = [replace(pair, left_rationale=None) for pair in PAIRS[:3]]
     found, whole, alone = (evaluate(classifier(), some) for some in ([*unasked, PAIRS[3]], PAIRS[:4], PAIRS[3:4]))

@@ -176,8 +176,11 @@ def test_a_search_never_ends_below_its_start(marked: Path) -> None:
     trials = trials_of(marked)
     shape = Shape.of(trials.records, trials.records)
     for start in (DEFAULT, Candidate((("neighbours", 0.4),), Links("exactly:1"))):
-        best, tried = search(trials, start, shape)
+        lines = list[str]()
+        best, tried = search(trials, start, shape, report=lines.append)
         assert trials.score(best) >= trials.score(start)
+        assert lines
+        assert [line.partition(":")[0] for line in lines] == [f"step {number + 1}" for number in range(len(lines))]
         steps = [one for one in tried if one.chosen]
         assert len(steps) == len({one.step for one in steps})
 

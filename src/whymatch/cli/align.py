@@ -4,7 +4,7 @@ import argparse
 import json
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,7 @@ from whymatch.cli.console import (
     standard_input,
 )
 from whymatch.progress import is_watched, progress_bar
-from whymatch.reading import MEGABYTE, json_lines, opened
+from whymatch.reading import MEGABYTE, JsonObject, json_lines, opened
 from whymatch.text.spans import is_blank
 from whymatch.transport.constraints import EXAMPLES
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from whymatch.transport.constraints import Constraint
 
 PAIRS_PER_BATCH = 64  # encoded and solved at a time
+_KEYS = '"left" and "right"'
 Text: TypeAlias = str | list[str]
 _Row = TypeVar("_Row")
 
@@ -296,13 +297,20 @@ def read_pairs(
 
     With a `label`, the last is the field of that name, which is true or false.
     """
-    max_bytes, keys = int(2 * settings.max_mb * MEGABYTE), '"left" and "right"'
-    for number, row in json_lines(file, encoding=settings.encoding, max_bytes=max_bytes, keys=keys):
+    max_bytes = int(2 * settings.max_mb * MEGABYTE)
+    return checked_pairs(json_lines(file, encoding=settings.encoding, max_bytes=max_bytes, keys=_KEYS), label)
+
+
+def checked_pairs(
+    rows: Iterable[tuple[int, JsonObject | ValueError]], label: str | None = None
+) -> Iterator[tuple[int, tuple[Text, Text] | ValueError, dict[str, Any]]]:
+    """As `read_pairs`, from numbered rows with their values by name, or what is wrong with them."""
+    for number, row in rows:
         try:
             if isinstance(row, ValueError):
                 raise row
             if not {"left", "right"} <= row.keys():
-                raise ValueError(f"a line is an object with {keys}.")
+                raise ValueError(f"a line is an object with {_KEYS}.")
             for side in ("left", "right"):
                 pieces = [row[side]] if isinstance(row[side], str) else row[side]
                 if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):

@@ -102,7 +102,7 @@ def _lines(report: dict[str, Any], failed: list[str]) -> Iterator[str]:
     rows = [[row["verbs"], "yes" if row["ready"] else f"no: {plain(row['advice'])}"] for row in report["verbs"]]
     yield table(["for", "ready"], rows)
     if any(row["missing"] for row in report["verbs"]):
-        yield "In a clone, give pip '.[search]' in place of 'whymatch[search]'."
+        yield "No index has whymatch yet: give pip 'whymatch-….whl[search]', its wheel, or '.[search]' in a clone."
     yield ""
     results = [(check["name"], check["passed"], plain(check["found"])) for check in report["checks"]]
     yield table(

@@ -1,6 +1,7 @@
 """What models make of split texts in batches, and all metrics of a trained model on one split."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -169,6 +170,7 @@ def _evaluate_classifier(
     texts = [(pair.left, pair.right) for pair in pairs]
     observed, seconds = observe(model, texts, progress)
     metrics = _correctness(model, observed, pairs)
+    commonest = max(Counter(pair.label for pair in pairs).values()) / len(pairs)
     on_active = metrics
     if isinstance(model.rule, Attend):  # what is left of it when it reads only what it calls aligned
         rule = model.rule
@@ -177,6 +179,7 @@ def _evaluate_classifier(
             on_active = _correctness(model, observe(model, texts)[0], pairs)
         finally:
             model.rule = rule
+    metrics |= {"accuracy of always the commonest label": commonest}
     metrics |= {f"{name}, active alignments only": value for name, value in on_active.items()}
     metrics |= _sparsity([int(one.active.sum()) for one in observed], [one.active.numel() for one in observed])
     metrics |= rationale_metrics(pairs, [one.selection for one in observed], model.thresholds)

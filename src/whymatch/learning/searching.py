@@ -41,24 +41,23 @@ def search(
     *,
     terms: bool = True,
     links: bool = True,
-    progress: Callable[[int], None] = lambda done: None,
+    report: Callable[[str], None] = lambda line: None,
 ) -> tuple[Candidate, list[Tried]]:
     """The best candidate that validation can tell from simpler ones, and all that was tried on the way.
 
     From `start` on, the change that helps most is taken, as long as the interval of its gain lies above 0. At the end,
-    changes that no longer help beside the others are taken back.
+    changes that no longer help beside the others are taken back. Each step is reported when it is done.
     """
-    best, tried, done = start, list[Tried](), 0
+    best, tried = start, list[Tried]()
     for step in range(1, MAX_STEPS + 1):
-        options: list[tuple[float, Candidate]] = []
-        for option in _changes(best, shape, trials.ranks, terms=terms, links=links):
-            if trials.constraint(option) is not None:
-                options.append((trials.score(option), option))
-                progress(done := done + 1)
+        changes = _changes(best, shape, trials.ranks, terms=terms, links=links)
+        options = [(trials.score(option), option) for option in changes if trials.constraint(option) is not None]
         gains = {option: trials.gain(best, option) for _, option in options}
         options.sort(key=lambda scored: -scored[0])
         chosen = next((option for _, option in options if gains[option].low > 0), None)
         tried += [Tried(step, _change(best, own), score, gains[own], own == chosen) for score, own in options]
+        taken = "none of them surely helps" if chosen is None else f"{_change(best, chosen)} helps most"
+        report(f"step {step}: {len(options)} changes tried, {taken}")
         if chosen is None:
             break
         best = chosen

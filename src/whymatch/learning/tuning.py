@@ -162,7 +162,9 @@ def tune(
     if "rule" in written:
         start = Candidate((), Links(str(settings.rule.constraint), below=settings.rule.below))
     report(f"tries costs on {len(trials.records):,} validation records, by {trials.measure}")
-    best, tried = search(trials, start, splits.shape, terms="cost" not in written, links="rule" not in written)
+    best, tried = search(
+        trials, start, splits.shape, terms="cost" not in written, links="rule" not in written, report=report
+    )
     why_lines = summary(start, best, tried, trials.measure)
     chosen |= {"cost": best.cost, "rule": _rule(trials, best), "schedule": schedule_for(settings.task, splits.shape)}
     if settings.task == "classify":

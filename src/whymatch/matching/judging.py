@@ -316,6 +316,9 @@ def check_labels(matches: Sequence[bool], pairs: int) -> None:
     """Raises ValueError unless there is a label for each of so many pairs, and `MIN_LABELLED` or more of each kind."""
     if len(matches) != pairs:
         raise ValueError(f"Calibration takes a label for each pair; got {pairs:,} pairs and {len(matches):,} labels.")
+    other = [label for label in matches if label not in (True, False)]
+    if other:
+        raise ValueError(f"Calibration takes labels that are True or False, got {other[0]!r:.40}.")
     right, wrong = [*matches].count(True), [*matches].count(False)
     if right + wrong != pairs or min(right, wrong) < MIN_LABELLED:
         there = f"{pairs:,} pairs, {right:,} of them labelled as matches and {wrong:,} as others"
