@@ -155,8 +155,8 @@ def duplicates(
 
     Each document is aligned with its nearest `neighbours` by pooled vectors and as many by spans, and with one of the
     same text, so that the work grows with the number of documents and not with its square. A pair is kept whose
-    e-value is at most `e_value` and whose probability is at least `probability` (`MAX_E_VALUE` and `MIN_PROBABILITY` if
-    neither is given), or whose texts are equal. Texts in languages that the encoder does not read are duplicates only
+    e-value is at most `e_value` and whose probability is at least `probability` (0.01 and 0.5 if neither is given), or
+    whose texts are equal. Texts in languages that the encoder does not read are duplicates only
     of equal ones.
 
     >>> from tempfile import TemporaryDirectory
@@ -178,7 +178,7 @@ def duplicates(
         e_value: how many documents chance may bring as close as the two of a pair.
         probability: the least probability, from 0 to 1. Of the two limits, one that is not given does not count if the
             other is.
-        neighbours: how many documents each is aligned with, in each of the two ways.
+        neighbours: how many documents each is aligned with, in each of the two ways; 10 by default.
         progress: takes how many documents are done.
 
     Raises:
