@@ -31,7 +31,10 @@ _DOCUMENTS_PER_BATCH = 256  # whose pairs are aligned together
 
 @dataclass(frozen=True)
 class Duplicate:
-    """Two documents, by id, that say the same, and their alignment."""
+    """Two documents that say the same: `left` and `right` are their ids, and `alignment` has the links and both texts.
+
+    `p_value` is the share of random pairs of documents that have as much evidence.
+    """
 
     left: str
     right: str
@@ -152,9 +155,31 @@ def duplicates(
 
     Each document is aligned with its nearest `neighbours` by pooled vectors and as many by spans, and with one of the
     same text, so that the work grows with the number of documents and not with its square. A pair is kept whose
-    e-value is at most `e_value` and whose probability is at least `probability` (`MAX_E_VALUE` and `MIN_PROBABILITY` if
-    neither is given), or whose texts are equal. Texts in languages that the encoder does not read are duplicates only
+    e-value is at most `e_value` and whose probability is at least `probability` (0.01 and 0.5 if neither is given), or
+    whose texts are equal. Texts in languages that the encoder does not read are duplicates only
     of equal ones.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import whymatch as wm
+    >>> from whymatch.search.duplicates import duplicates
+    >>> texts = {"old": "My disk is full.", "new": "There is no room on the disk.", "wine": "Wine is red."}
+    >>> with TemporaryDirectory() as folder:
+    ...     index = wm.Index.create(folder)
+    ...     added = index.add(texts)
+    ...     groups = duplicates(index, e_value=0.01, probability=0.5)
+    >>> groups.verdict
+    '2 of 3 documents say the same.'
+    >>> for group in groups:
+    ...     print(*group.texts, group.weakest.probability > 0.5, group.weakest.reason)
+    new old True ('There is no room on the disk.', 'My disk is full.')
+
+    Args:
+        index: the documents; `Index.create` and `Index.add` make one.
+        e_value: how many documents chance may bring as close as the two of a pair.
+        probability: the least probability, from 0 to 1. Of the two limits, one that is not given does not count if the
+            other is.
+        neighbours: how many documents each is aligned with, in each of the two ways; 10 by default.
+        progress: takes how many documents are done.
 
     Raises:
         ValueError: if a limit is out of range.
