@@ -114,6 +114,26 @@ def test_an_answer_without_claims_is_faithful_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(
+    ("piece", "kind"),
+    [
+        ("Anything else?", "question"),
+        ("## Leave", "heading"),
+        ("| Who | Leave |\n|---|---|\n| Employees | 25 days of paid leave a year |", "heading"),
+        ("Here is a summary:", "lead-in"),
+        ("Let me know if you have questions!", "offer"),
+    ],
+)
+def test_a_piece_that_claims_nothing_is_shown_beside_the_claims(piece: str, kind: str) -> None:
+    found = wm.check(f"{TRUE}\n\n{piece}\n\n{MADE_UP}", SOURCES)
+    [nothing] = found.no_claims
+    assert nothing.kind == kind
+    assert found.claims[-1].text == MADE_UP
+    for shown in (found.to_html(), found._repr_html_(), str(found)):
+        assert "no claim" in shown
+        assert MADE_UP in shown
+
+
+@pytest.mark.parametrize(
     ("claim", "source"),
     [
         ("The tenant is responsible for repairs to the roof.", "The landlord is responsible for repairs to the roof."),

@@ -12,8 +12,8 @@ import pytest
 import whymatch as wm
 from tests.checking.texts import ANSWER, CHANGED, MADE_UP, SOURCES, TRUE
 from tests.cli.running import Ran, refused, strict, written
-from whymatch.checking.result import verdicts_only
-from whymatch.cli import main
+from whymatch.checking.result import Check, verdicts_only
+from whymatch.cli import FAULT, main
 from whymatch.text.encoders import models
 
 pytestmark = pytest.mark.skipif(find_spec(models.BUNDLE) is None, reason=f"{models.BUNDLE} is not installed")
@@ -63,6 +63,14 @@ def test_strict_says_by_the_exit_status_whether_all_is_supported(check: Run) -> 
     assert check("--text", TRUE, SOURCES["handbook"], "--strict").status == 0
     assert check("--text", MADE_UP, SOURCES["handbook"], "--strict").status == 1
     assert check("--text", MADE_UP, SOURCES["handbook"]).status == 0
+
+
+def test_an_error_that_nobody_expected_has_no_status_of_a_verdict(check: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Check, "to_dict", lambda _: {}["gone"])
+    ran = check("--text", TRUE, SOURCES["handbook"], "--json", "--strict")
+    assert ran.status == FAULT
+    assert "KeyError" in ran.err
+    assert "a fault of whymatch" in ran.err
 
 
 def test_a_batch_says_of_every_line_what_a_check_says_and_ends_with_the_mean(check: Run, tmp_path: Path) -> None:

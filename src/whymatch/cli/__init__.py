@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import traceback
 from collections.abc import Sequence
 from errno import ENOSPC
 
@@ -49,6 +50,8 @@ _VERBS = (
 )
 _EXTRAS = ("lancedb", "ray", "fastapi", "uvicorn", "prometheus_client", "torch", "transformers")
 """Modules of extras, which may be missing."""
+FAULT = 3
+"""The exit status of an error that nobody expected."""
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -64,6 +67,16 @@ def command_line() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb; returns the exit status."""
     settings = command_line().parse_args(arguments)
+    try:
+        return _run(settings)
+    except Exception:  # Python would exit with 1, which is a verdict of --strict and --exit-code
+        traceback.print_exc()
+        complain("this error is a fault of whymatch. Please report it with the lines above.")
+        return FAULT
+
+
+def _run(settings: argparse.Namespace) -> int:
+    """Runs the verb; an error that a user can mend is a line and an exit status."""
     try:
         if sys.stdout is None:
             raise ValueError("Standard output is closed: there is nowhere to print to.")
