@@ -51,7 +51,7 @@ def test_every_verdict_has_a_sign_and_a_word_on_the_page_and_in_text() -> None:
 def test_a_piece_that_claims_nothing_is_shown_on_the_page_in_text_and_in_json(kind: NoClaimKind) -> None:
     piece = f"A {HACK}"
     check = Check(piece, (), (), "texts", (), (NoClaim(Span(0, len(piece)), piece, kind),))
-    assert f"– no claim ({kind})</span> <span dir=\"auto\">A &lt;/script&gt;" in check.to_html()
+    assert f'– no claim ({kind})</span> <span dir="auto">A &lt;/script&gt;' in check.to_html()
     assert "<iframe" in check._repr_html_()
     assert f"– no claim: {piece} ({kind})" in str(check)
     assert check.to_dict()["no_claims"] == [{"span": [0, len(piece)], "text": piece, "kind": kind}]

@@ -12,6 +12,7 @@ from whymatch.checking.evidence import Linked, Source, coverage, linked_spans, m
 from whymatch.checking.findings import SUPPORTED_FROM, Finding, read_findings
 from whymatch.checking.result import Check, Citation, Claim, SourceText
 from whymatch.checking.sources import NamedTexts
+from whymatch.checking.structure import cut_by_structure
 from whymatch.checking.units import Unit, units
 from whymatch.cost import Background
 from whymatch.interruption import interruption_point
@@ -111,7 +112,7 @@ class Checker:
         documents, problems = dict[str, Document](), list[str]()
         for name, text in texts.items():
             try:
-                document = self.aligner.split(text)
+                document = text if isinstance(text, Document) else cut_by_structure(self.aligner.split(text))
                 check_readable(self.aligner.encoder, "source", document)
                 documents[name] = document
             except ValueError as error:
@@ -295,6 +296,8 @@ def _reason(best: Finding, disputes: Sequence[Finding]) -> str:
     """Why a claim has its verdict, in one sentence."""
     words = "it" if best.follows is not None else "its words; contradictions were not read"
     name, share = plain(best.source.name), "all" if best.coverage > 0.995 else f"{best.coverage:.0%}"
+    if best.linked.asked_only:
+        return f"No source says this; {name} only asks it."
     if best.linked.likeness is not None:
         says = "says the same" if best.verdict == "supported" else "comes closest"
         return f"{name} {says} in another language, by its meaning alone: the cosine is {best.linked.likeness:.2f}."

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from whymatch.checking.evidence import Linked, Source, coverage, spoken
-from whymatch.checking.limits import limits
+from whymatch.checking.limits import cells_to_interpret, limits
 from whymatch.checking.result import ClaimVerdict
 from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Alignment
@@ -56,13 +56,17 @@ class Finding:
     @property
     def support(self) -> float:
         """From 0 to 1."""
+        if self.linked.asked_only:
+            return 0.0
         if self.linked.likeness is not None:
             return min(max(self.linked.likeness, 0.0), 1.0)
         return self.coverage if self.follows is None else (self.coverage + self.follows) / 2
 
     @property
     def verdict(self) -> ClaimVerdict:
-        """Words in conflict make a contradiction, whatever else is said."""
+        """Words in conflict make a contradiction, whatever else is said. A question says nothing."""
+        if self.linked.asked_only:
+            return "unsupported"
         contradicts = any(self.conflicts) or any(one and one.name == "contradicts" for one in self.relations[:1])
         if contradicts and self.speaks and self.matter >= _SAME_MATTER:
             return "contradicted"
@@ -99,7 +103,8 @@ def read_findings(
     Without a reader, and where texts do not look English, neither relations nor conflicts are read.
     """
     texts = [[source.document.pieces[j] for j in linked.spans] for _, source, linked in pairs]
-    together = ["\n".join(source.document.pieces[j] for j in sorted(linked.spans)) for _, source, linked in pairs]
+    readings = [[source.readings[j] for j in linked.spans] for _, source, linked in pairs]
+    together = ["\n".join(source.readings[j] for j in sorted(linked.spans)) for _, source, linked in pairs]
     english = [
         reader is not None and source.language in ("en", None) and looks_english(claim, text)
         for (claim, source, _), text in zip(pairs, together, strict=True)
@@ -108,7 +113,7 @@ def read_findings(
     words = iter(_aligned_words(single))
     asked = [
         (claim, text)
-        for (claim, _, _), own, whole, read in zip(pairs, texts, together, english, strict=True)
+        for (claim, _, _), own, whole, read in zip(pairs, readings, together, english, strict=True)
         if read
         for text in ([*own, whole] if len(own) > 1 else own)
     ]
@@ -130,10 +135,30 @@ def read_findings(
         needed = {one.span for one in amounts(claim) if isinstance(one, Date) or not one.vague}
         has_amounts = needed <= set[Span]().union(*agreed)
         has_words = {*linked.worth} <= {*_said_words(claim, _said(claim, source, linked, (), against, agreed))}
-        limiting = tuple(dict.fromkeys(word for text in own for word in limits(claim, text))) if read else ()
+        limiting = _limits(claim, source, linked, said) if read else ()
         facts = against, shares[1], has_amounts, has_words, limiting
         findings.append(Finding(source, linked, said, shares[0], follows, each, *facts))
     return findings, all(english)
+
+
+def _limits(claim: str, source: Source, linked: Linked, said: Sequence[bool]) -> tuple[str, ...]:
+    """The words that make the linked spans say less than the claim, each once.
+
+    A word of the claim that none of them says is one where it names another section or row of the source.
+    """
+    places = [source.places[j] for j in linked.spans]
+    in_words = [word for j in linked.spans for word in limits(claim, source.readings[j])]
+    in_cells = [cell for place in places for cell in cells_to_interpret(claim, place)]
+    own = frozenset(linked.spans).union(*(place.above for place in places))
+    kinds = {"heading", "row"} if any(place.kind == "row" for place in places) else {"heading"}
+    names = (source.stems[j] for j, place in enumerate(source.places) if place.kind in kinds and j not in own)
+    elsewhere = frozenset[str]().union(*names) & linked.worth.keys()
+    unsaid = [
+        claim[span.start : span.end]
+        for (word, span), one in zip(spoken(claim), said, strict=True)
+        if not one and word in elsewhere
+    ]
+    return tuple(dict.fromkeys([*in_words, *in_cells, *unsaid]))
 
 
 def _agreed_amounts(claim: str, texts: Sequence[str]) -> list[set[Span]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from whymatch.checking.evidence import stem
+from whymatch.checking.structure import Place
 from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
 from whymatch.text.antonyms import are_antonyms, lemmas
 from whymatch.text.spans import words
@@ -28,6 +29,7 @@ _AS_ONLY = _ONLY | _NEGATORS | _set("alone just sole restricted limited reserved
 _ALL = _set("all every always each entire everyone everything")
 _SOME = _set("some many most several few sometimes often usually mostly partly half nearly almost")
 _PART_ENDS = re.compile(r"[;:]\s|,?\s+(?:and|but|while|whereas|although|though)\s|[.!?]\s|\n|\s[–—]\s|[()]")
+_SAME_BEGINNING = 5  # letters with which "returned" and "returnable" begin alike
 _NEAR = 2  # words with meaning after a word that denies, which it may deny
 
 
@@ -76,6 +78,19 @@ def limits(claim: str, text: str) -> list[str]:
             if condition or doubt or (not denies and _denied(part, number, places)):
                 limiting.append(word.form)
     return list(dict.fromkeys([*limiting, *_opposites(own, other)]))
+
+
+def cells_to_interpret(claim: str, place: Place) -> list[str]:
+    """The cells of a row that only say yes or no, in columns that a claim may speak of.
+
+    What such a cell affirms or denies depends on how its header is meant, so it supports nothing.
+    """
+    content = {word.form[:_SAME_BEGINNING] for word in _words(claim) if word.carries_meaning}
+    return [
+        cell
+        for head, cell in place.yes_or_no
+        if not head or content & {word.form[:_SAME_BEGINNING] for word in _words(head)}
+    ]
 
 
 def _denies_itself(word: _Word) -> bool:

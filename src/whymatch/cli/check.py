@@ -53,7 +53,7 @@ def run(settings: argparse.Namespace) -> int:
     check_outputs([], [] if settings.text else [settings.answer, *settings.sources], page=settings.html)
     answer = settings.answer
     if not settings.text:
-        answer = read_document(answer, max_mb=settings.max_mb, encoding=settings.encoding)
+        answer = read_document(answer, max_mb=settings.max_mb, encoding=settings.encoding, marked=True)
     if is_blank(answer):
         raise ValueError("ANSWER is empty: there is nothing to check.")
     checked = _check(settings, answer)

@@ -183,7 +183,8 @@ class CorpusFiles:
                 content = data.read(max_bytes + 1)
             self._check_size(len(content))
             if ending(file) in MARKUP_ENDINGS:
-                text = document_text(content, file.name.removesuffix(".gz"), encoding=self.encoding, max_mb=self.max_mb)
+                named = file.name.removesuffix(".gz")
+                text = document_text(content, named, encoding=self.encoding, max_mb=self.max_mb, marked=True)
             else:
                 text = decoded(content, "The file", self.encoding)
             yield FileRow(None, {self.id: name, self.text: text}, 0)
