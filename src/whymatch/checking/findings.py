@@ -25,6 +25,9 @@ SAME_MEANING, _CLOSE_MEANING = 0.8, 0.6
 _POSSIBLE, _RULED_OUT = 0.2, 0.6
 """Where a word of a claim stands in no linked span as it is: the probability that it follows, from which on it can be
 supported, and that of a contradiction, from which on it cannot."""
+_AMOUNTS = ("number", "date")
+_UNLIKELY = 0.1  # the probability of a contradiction below which amounts contradict each other only in the same statement
+_SAME_STATEMENT = 0.85  # of the bits of a claim's other words, from which on a span makes the same statement
 _SAME_MATTER = 0.5  # of the bits of a claim's other words, from which on a source can contradict it
 
 
@@ -229,10 +232,21 @@ def _conflicts(
             one
             for one in confirmed(own, relation)
             if not (one.left and _stems(claim, one.left) <= others)
-            and not (one.kind in ("number", "date") and all(_overlaps(span, elsewhere) for span in one.left))
+            and not (one.kind in _AMOUNTS and all(_overlaps(span, elsewhere) for span in one.left))
+            and not (one.kind in _AMOUNTS and _other_matter(claim, source.stems[j], linked, one, relation))
         ]
         against.append(tuple(one.moved(0, span.start) for one in kept))
     return tuple(against)
+
+
+def _other_matter(
+    claim: str, span: frozenset[str], linked: Linked, conflict: Conflict, relation: Relation | None
+) -> bool:
+    """Whether a span lacks words of a claim beside the amounts that differ, and the model sees no contradiction."""
+    amount = _stems(claim, conflict.left)
+    rest = {word: bits for word, bits in linked.worth.items() if word not in amount}
+    unlikely = relation is not None and relation.probabilities["contradicts"] < _UNLIKELY
+    return unlikely and coverage(rest, span) < _SAME_STATEMENT
 
 
 def _stems(text: str, spans: Sequence[Span]) -> set[str]:
