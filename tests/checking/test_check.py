@@ -164,6 +164,18 @@ def test_what_one_span_says_is_not_contradicted_by_another_span_of_the_source(cl
     assert found.verdict != "contradicted"
 
 
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Machines can be returned within 60 days.", "AeroBrew machines come with a warranty of two years."),
+        ("Members can borrow 10 books.", "Members pay 15 euros a year."),
+    ],
+)
+def test_a_number_of_another_matter_is_no_contradiction(claim: str, source: str) -> None:
+    [found] = wm.check(claim, source).claims
+    assert found.verdict == "unsupported"
+
+
 def test_counts_agree_with_the_claims_and_everything_is_plain_data(checked: Check) -> None:
     values = json.loads(json.dumps(checked.to_dict(), allow_nan=False))
     assert values["counts"] == {
@@ -185,6 +197,28 @@ def test_texts_that_are_not_english_are_checked_by_their_words_and_a_note_says_s
     assert found.verdict == "The claim is supported by its words or meaning alone."
     assert "by its words or meaning alone" in str(found)
     assert "by its words or meaning alone" in found.to_html()
+
+
+def test_a_note_names_the_claims_that_were_not_read_and_not_the_others() -> None:
+    german = "Nimm fünf Milligramm davon, und zwar dreimal am Tag nach dem Essen mit etwas Wasser."
+    found = wm.check(f"{TRUE} {german}", {**SOURCES, "beipackzettel": german})
+    assert [claim.read for claim in found.claims] == [True, False]
+    assert found.notes[0].startswith("Relations and conflicts of “Nimm fünf Milligramm")
+    assert "paid leave" not in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("- **Deadline:** two weeks ahead", "**Deadline:** two weeks ahead"),
+        ("- the deadline is **two weeks**", "the deadline is **two weeks**"),
+        ("- **Employees have 25 days.**", "Employees have 25 days."),
+        ("1. `Deadline`: two weeks", "`Deadline`: two weeks"),
+    ],
+)
+def test_emphasis_is_shown_with_both_of_its_marks(answer: str, text: str) -> None:
+    [claim] = wm.check(answer, SOURCES).claims
+    assert claim.text == answer[claim.span.start : claim.span.end] == text
 
 
 @pytest.mark.parametrize(

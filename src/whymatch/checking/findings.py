@@ -26,7 +26,9 @@ _POSSIBLE, _RULED_OUT = 0.2, 0.6
 """Where a word of a claim stands in no linked span as it is: the probability that it follows, from which on it can be
 supported, and that of a contradiction, from which on it cannot."""
 _AMOUNTS = ("number", "date")
-_UNLIKELY = 0.1  # the probability of a contradiction below which amounts contradict each other only in the same statement
+_UNLIKELY = (
+    0.1  # the probability of a contradiction below which amounts contradict each other only in the same statement
+)
 _SAME_STATEMENT = 0.85  # of the bits of a claim's other words, from which on a span makes the same statement
 _SAME_MATTER = 0.5  # of the bits of a claim's other words, from which on a source can contradict it
 
@@ -98,10 +100,8 @@ class Finding:
         return order, self.support if order != 1 else self.coverage, sum(self.linked.bits)
 
 
-def read_findings(
-    pairs: Sequence[tuple[str, Source, Linked]], reader: RelationReader | None
-) -> tuple[list[Finding], bool]:
-    """What sources say of claims by their linked spans, all read in one batch; and whether all could be read.
+def read_findings(pairs: Sequence[tuple[str, Source, Linked]], reader: RelationReader | None) -> list[Finding]:
+    """What sources say of claims by their linked spans, all read in one batch.
 
     Without a reader, and where texts do not look English, neither relations nor conflicts are read.
     """
@@ -141,7 +141,7 @@ def read_findings(
         limiting = _limits(claim, source, linked, said) if read else ()
         facts = against, shares[1], has_amounts, has_words, limiting
         findings.append(Finding(source, linked, said, shares[0], follows, each, *facts))
-    return findings, all(english)
+    return findings
 
 
 def _limits(claim: str, source: Source, linked: Linked, said: Sequence[bool]) -> tuple[str, ...]:

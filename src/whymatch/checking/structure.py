@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from whymatch.checking.tables import Row, rows
 from whymatch.checking.units import TITLE, claims_nothing, cut_spans, unit_ends
 from whymatch.text.document import Document
+from whymatch.text.spans import words
 
 PlaceKind: TypeAlias = Literal["statement", "heading", "row", "question"]
 
@@ -18,6 +19,9 @@ _ASKS_WHAT = re.compile(
 )
 _YES_OR_NO = frozenset(str.split("yes no y n true false x ✓ ✔ ✗ ✘ ✅ ❌ - – —"))
 _BOLD_LEVEL = 7  # of a title in bold letters: below all six levels of headings
+
+
+_MIN_HEADLINE = 7  # words and marks from which on a heading is a statement, as those of newspapers are
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,8 @@ class _Reader:
             self._asked, self._answered = number, False
         if line in self._rows and not asks:
             return self._row(self._rows[line], above)
-        return Place("question" if asks else "heading" if level is not None else "statement", above)
+        is_label = level is not None and len(words(piece)) < _MIN_HEADLINE
+        return Place("question" if asks else "heading" if is_label else "statement", above)
 
     def _line(self, number: int) -> int:
         """Where the line of a span starts, if nothing but blanks is before it, and else where the span does."""
