@@ -176,6 +176,23 @@ def test_a_number_of_another_matter_is_no_contradiction(claim: str, source: str)
     assert found.verdict == "unsupported"
 
 
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Descale the machine four times a year.", "Descale the machine every 3 months."),
+        ("Descale the machine every quarter.", "Descale the machine every 3 months."),
+        ("Delivery takes up to three working days.", "Delivery takes 2-3 working days."),
+        ("Delivery takes at least two working days.", "Delivery takes 2-3 working days."),
+        ("The power is 1.45 kW.", "The power is 1,450 W."),
+    ],
+)
+def test_amounts_that_may_agree_contradict_nothing_and_others_do(claim: str, source: str) -> None:
+    [found] = wm.check(claim, source).claims
+    assert found.verdict != "contradicted"
+    [other] = wm.check(source.replace("3", "7").replace("2-7", "6-7").replace("1,450", "1,850"), claim).claims
+    assert other.verdict == "contradicted"
+
+
 def test_counts_agree_with_the_claims_and_everything_is_plain_data(checked: Check) -> None:
     values = json.loads(json.dumps(checked.to_dict(), allow_nan=False))
     assert values["counts"] == {

@@ -9,11 +9,13 @@ from whymatch.checking.result import ClaimVerdict
 from whymatch.interruption import interruption_point
 from whymatch.matching.alignment import Alignment
 from whymatch.matching.conflicts import Conflict, conflicts
+from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
 from whymatch.matching.defaults import word_aligner
 from whymatch.matching.relating import SAME_WORD, confirmed, looks_english
 from whymatch.matching.relations import Relation, RelationReader
-from whymatch.text.amounts import agree, amounts
+from whymatch.text.amounts import agree, amounts, periods
 from whymatch.text.dates import Date
+from whymatch.text.measures import Quantity
 from whymatch.text.spans import Span
 
 SUPPORTED_FROM = 0.5
@@ -30,6 +32,7 @@ _UNLIKELY = (
     0.1  # the probability of a contradiction below which amounts contradict each other only in the same statement
 )
 _SAME_STATEMENT = 0.85  # of the bits of a claim's other words, from which on a span makes the same statement
+_SAME_PERIOD = 0.05  # of a period: the difference up to which something recurs as often
 _SAME_MATTER = 0.5  # of the bits of a claim's other words, from which on a source can contradict it
 
 
@@ -57,6 +60,8 @@ class Finding:
     """Whether the linked spans have each word of the claim, in some form, function words left out."""
     limits: tuple[str, ...]
     """Words such as "if" and "not", with which the linked spans say less than the claim."""
+    rewritten: bool
+    """Whether the strongest linked span differs from the claim only in how amounts are written that agree."""
 
     @property
     def support(self) -> float:
@@ -72,9 +77,9 @@ class Finding:
         """Words in conflict make a contradiction, whatever else is said. A question says nothing."""
         if self.linked.asked_only:
             return "unsupported"
-        contradicts = any(self.conflicts) or any(one and one.name == "contradicts" for one in self.relations[:1])
-        if contradicts and self.speaks and self.matter >= _SAME_MATTER:
-            return "contradicted"
+        by_model = any(one and one.name == "contradicts" for one in self.relations[:1])
+        if (any(self.conflicts) or by_model) and self.speaks and self.matter >= _SAME_MATTER:
+            return "contradicted" if any(self.conflicts) or not self.rewritten else "unsupported"
         if self.linked.likeness is not None:
             plainly = self.linked.likeness >= SAME_MEANING
         elif self.follows is None:
@@ -127,8 +132,9 @@ def read_findings(pairs: Sequence[tuple[str, Source, Linked]], reader: RelationR
         aligned = [next(words) for _ in own]
         each = tuple(next(relations) for _ in own) if read else (None,) * len(own)
         joint = next(relations) if read and len(own) > 1 else None
-        agreed = _agreed_amounts(claim, own)
-        against = _conflicts(claim, source, linked, aligned, each, agreed) if read else ((),) * len(own)
+        agreed, recurring = _agreed_amounts(claim, own), _agreed_periods(claim, own)
+        against = _conflicts(claim, source, linked, aligned, each, agreed, recurring) if read else ((),) * len(own)
+        agreed = [amounts_of_span | of_periods for amounts_of_span, of_periods in zip(agreed, recurring, strict=True)]
         said = _said(claim, source, linked, aligned if read else (), against, agreed)
         said_words = _said_words(claim, said)
         in_conflict = {word for one in against for conflict in one for word in _stems(claim, conflict.left)}
@@ -139,7 +145,8 @@ def read_findings(pairs: Sequence[tuple[str, Source, Linked]], reader: RelationR
         has_amounts = needed <= set[Span]().union(*agreed)
         has_words = {*linked.worth} <= {*_said_words(claim, _said(claim, source, linked, (), against, agreed))}
         limiting = _limits(claim, source, linked, said) if read else ()
-        facts = against, shares[1], has_amounts, has_words, limiting
+        rewritten = bool(own) and _rewritten(claim, own[0], agreed[0], needed)
+        facts = against, shares[1], has_amounts, has_words, limiting, rewritten
         findings.append(Finding(source, linked, said, shares[0], follows, each, *facts))
     return findings
 
@@ -169,6 +176,27 @@ def _agreed_amounts(claim: str, texts: Sequence[str]) -> list[set[Span]]:
     own = amounts(claim)
     others = [amounts(text) if own else [] for text in texts]
     return [{one.span for one in own if any(agree(one, other) for other in each)} for each in others]
+
+
+def _agreed_periods(claim: str, texts: Sequence[str]) -> list[set[Span]]:
+    """How often something recurs in a claim, and its amounts inside, where it recurs as often in each text."""
+    own = periods(claim)
+    others = [periods(text) if own else [] for text in texts]
+    inside = [one.span for one in amounts(claim)] if own else []
+    agreed = [
+        {span for span, length in own if any(abs(length - other) <= length * _SAME_PERIOD for _, other in each)}
+        for each in others
+    ]
+    return [spans | {span for span in inside if _overlaps(span, spans)} for spans in agreed]
+
+
+def _rewritten(claim: str, text: str, agreed: set[Span], needed: set[Span]) -> bool:
+    """Whether a text has all words of a claim except those of its amounts, and these agree."""
+    there = {word for word, _ in spoken(text)}
+    unsaid = [span for word, span in spoken(claim) if word not in there]
+    rest = [span for span in unsaid if claim[span.start : span.end].lower() not in FUNCTION_WORDS]
+    hedged = [one.phrase for one in amounts(claim) if isinstance(one, Quantity) and one.phrase and one.span in agreed]
+    return bool(agreed) and needed <= agreed and all(_overlaps(span, [*agreed, *hedged]) for span in rest)
 
 
 def _follows(relation: Relation) -> float:
@@ -219,12 +247,14 @@ def _conflicts(
     aligned: Sequence[Sequence[tuple[Span, Span, float]]],
     relations: Sequence[Relation | None],
     agreed: Sequence[set[Span]],
+    recurring: Sequence[set[Span]],
 ) -> tuple[tuple[Conflict, ...], ...]:
     """The conflicts with each linked span, except in words or amounts that another one has as the claim has them."""
     against = []
     for place, (j, links, relation) in enumerate(zip(linked.spans, aligned, relations, strict=True)):
         others = frozenset[str]().union(*(source.stems[k] for k in linked.spans[:place] + linked.spans[place + 1 :]))
         elsewhere = {span for number, spans in enumerate(agreed) if number != place for span in spans}
+        elsewhere = elsewhere.union(*recurring)
         span = source.document.spans[j]
         same = [link[:2] for link in links if link[2] < SAME_WORD]
         own = conflicts(claim, source.document[span], [link[:2] for link in links], same=same, claim=True)

@@ -24,6 +24,9 @@ _DENIALS = _set(
 )
 _PREFIX = re.compile(r"(?:un|dis|im|in|non|ir)(?=[a-z]{3})|less$")
 _BE = frozenset(str.split("is are was were be been being"))
+_PAST, _PRESENT = _set("was were had"), _set("is are has have")
+_BOUNDS = _set("above over below under exceeding than least most from")
+_MOST_BOUNDED = 5  # words from "for" to the bound of an amount
 _ONLY = _set("only exclusively solely")
 _AS_ONLY = _ONLY | _NEGATORS | _set("alone just sole restricted limited reserved except unless none nobody")
 _ALL = _set("all every always each entire everyone everything")
@@ -74,8 +77,9 @@ def limits(claim: str, text: str) -> list[str]:
             condition = (
                 word.lemmas & _CONDITIONS and not said & _CONDITIONS and _leaves_out(part[number + 1 :], content)
             )
+            bound = _bounds(part, number, own) and _leaves_out(part[number + 1 :], content)
             doubt = word.lemmas & _DOUBTS and not said & _DOUBTS and places[-1] > number
-            if condition or doubt or (not denies and _denied(part, number, places)):
+            if condition or bound or doubt or (not denies and _denied(part, number, places)):
                 limiting.append(word.form)
     return list(dict.fromkeys([*limiting, *_opposites(own, other)]))
 
@@ -108,6 +112,20 @@ def _leaves_out(condition: Sequence[_Word], content: set[str]) -> bool:
     end = next((number for number, word in enumerate(condition) if word.form == ","), len(condition))
     stems = {word.stem for word in condition[:end] if word.carries_meaning}
     return bool(stems) and not stems & content
+
+
+def _bounds(part: Sequence[_Word], number: int, claim: Sequence[_Word]) -> bool:
+    """Whether a word says for what amounts, or until when what is past, something holds that a claim says at large.
+
+    "For orders above 50 euros", and "until 2024" after "was" where the claim has "is".
+    """
+    after = [word.form for word in part[number + 1 : number + 2 + _MOST_BOUNDED]]
+    if part[number].form == "for":
+        bounds = [place for place, form in enumerate(after) if form in _BOUNDS]
+        return bool(bounds) and any(form[:1].isdigit() for form in after[bounds[0] + 1 : bounds[0] + 3])
+    past = part[number].form in ("until", "till") and any(word.form in _PAST for word in part[:number])
+    tenses = {word.form for word in claim}
+    return past and bool(tenses & _PRESENT) and not tenses & (_PAST | {"until", "till"})
 
 
 def _denied(part: Sequence[_Word], number: int, places: Sequence[int]) -> bool:
