@@ -54,6 +54,7 @@ def test_a_condition_or_doubt_about_the_words_of_a_claim_limits_it(claim: str, s
         ("Shipping is free for orders above 50 euros.", "Shipping is free for orders above 50 euros.", ""),
         ("Shipping is free.", "Shipping is free for members.", ""),
         ("The machine is covered.", "The machine was covered for two years until 2024; now it is not.", "until"),
+        ("It is covered for three years.", "It was covered for two years until 2024; now it is three years.", ""),
         ("The machine was covered.", "The machine was covered for two years until 2024.", ""),
     ],
 )

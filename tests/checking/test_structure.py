@@ -81,6 +81,23 @@ def test_a_question_supports_nothing_by_itself(source: str, claim: str) -> None:
     assert found.reason == "No source says this; source 1 only asks it."
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Opened capsules returnable?", "question"),
+        ("After the package has been opened by the customer, can I return the capsules within sixty days?", "question"),
+        (
+            "The new video, which debuted on Friday morning, is mature, tasteful, and, dare I say, quite sexy?",
+            "statement",
+        ),
+        ("# Returns", "heading"),
+        ("# The city council votes to close the old bridge for two years", "statement"),
+    ],
+)
+def test_long_sentences_and_headlines_are_statements(text: str, kind: str) -> None:
+    assert [place.kind for place in structure(document(text, sentences))] == [kind]
+
+
 @needs_a_model
 def test_an_answer_is_completed_by_its_own_question_only() -> None:
     source = "How much does the Mini cost? 99 euros. How much does the Pro cost? 249 euros."

@@ -154,7 +154,7 @@ def read_findings(pairs: Sequence[tuple[str, Source, Linked]], reader: RelationR
 def _limits(claim: str, source: Source, linked: Linked, said: Sequence[bool]) -> tuple[str, ...]:
     """The words that make the linked spans say less than the claim, each once.
 
-    A word of the claim that none of them says is one where it names another section or row of the source.
+    A name in the claim that none of them says is one where it is in the heading of another section, or in another row.
     """
     places = [source.places[j] for j in linked.spans]
     in_words = [word for j in linked.spans for word in limits(claim, source.readings[j])]
@@ -166,7 +166,7 @@ def _limits(claim: str, source: Source, linked: Linked, said: Sequence[bool]) ->
     unsaid = [
         claim[span.start : span.end]
         for (word, span), one in zip(spoken(claim), said, strict=True)
-        if not one and word in elsewhere
+        if not one and word in elsewhere and not claim[span.start].islower()
     ]
     return tuple(dict.fromkeys([*in_words, *in_cells, *unsaid]))
 

@@ -124,8 +124,9 @@ def _bounds(part: Sequence[_Word], number: int, claim: Sequence[_Word]) -> bool:
         bounds = [place for place, form in enumerate(after) if form in _BOUNDS]
         return bool(bounds) and any(form[:1].isdigit() for form in after[bounds[0] + 1 : bounds[0] + 3])
     past = part[number].form in ("until", "till") and any(word.form in _PAST for word in part[:number])
-    tenses = {word.form for word in claim}
-    return past and bool(tenses & _PRESENT) and not tenses & (_PAST | {"until", "till"})
+    tenses, said = {word.form for word in claim}, {word.stem for word in part}
+    all_said = all(word.stem in said for word in claim if word.carries_meaning)
+    return past and all_said and bool(tenses & _PRESENT) and not tenses & (_PAST | {"until", "till"})
 
 
 def _denied(part: Sequence[_Word], number: int, places: Sequence[int]) -> bool:

@@ -17,6 +17,13 @@ _ASKS_WHAT = re.compile(
     r"\W*(?:q(?:uestion)?\s?\d{0,3}\s?[:.)]\W*)?(?:\d{1,3}[.)]\s?)?(?:how|what|when|where|which|who|whom|whose|why)\b",
     re.IGNORECASE,
 )
+_BE_OR_DO = "am|is|are|was|were|do|does|did|can|could|will|would|shall|should|may|might|must|have|has|had"
+_INVERTED = re.compile(
+    rf"^\W*(?:if|{_BE_OR_DO})\b|[,:;–—-]\s(?:and |but |or |so )?(?:{_BE_OR_DO}) "
+    r"(?:i|you|we|he|she|it|they|there|the|an?|my|your|our|this|that|these|those|one|any|all)\b",
+    re.IGNORECASE,
+)
+_MAX_BARE_QUESTION = 12  # words of a question that need not begin as one, such as "Capsules returnable?"
 _YES_OR_NO = frozenset(str.split("yes no y n true false x ✓ ✔ ✗ ✘ ✅ ❌ - – —"))
 _BOLD_LEVEL = 7  # of a title in bold letters: below all six levels of headings
 
@@ -80,7 +87,7 @@ class _Reader:
     def read(self, number: int) -> Place:
         """What the span of this number is; those before it have been read."""
         piece, line = self.document.pieces[number], self._line(number)
-        level, asks = self._levels.get(line), claims_nothing(piece) == "question"
+        level, asks = self._levels.get(line), _asks(piece)
         if level is not None:
             self._sections = [section for section in self._sections if section[0] < level]
         if level is not None or asks or self._answer_ends(number):
@@ -120,6 +127,13 @@ class _Reader:
             above |= {self._numbers[row.header.span.start]}
         cells = tuple((heads[n] if n < len(heads) else "", cell) for n, cell in enumerate(row.cells))
         return Place("row", above, cells)
+
+
+def _asks(text: str) -> bool:
+    """Whether a span is a question: a long one begins as one, and is no statement that ends in a doubt or a title."""
+    if claims_nothing(text) != "question":
+        return False
+    return bool(_ASKS_WHAT.match(text) or _INVERTED.search(text)) or len(text.split()) <= _MAX_BARE_QUESTION
 
 
 def _level(title: str) -> int:
