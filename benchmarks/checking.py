@@ -166,7 +166,7 @@ class Reading:
             (page,), _ = checker.read({"page": joined(row["evidence"])})
             (claim,), _ = checker.read({"claim": joined([row["claim"]])})
             self.scores.append(baselines(row, page, claim.vectors[0]))
-            found, _ = checker.findings([Unit(0, Span(0, len(row["claim"])), row["claim"])], [page])
+            found = checker.findings([Unit(0, Span(0, len(row["claim"])), row["claim"])], [page])
             self.findings.append(found[0][0] if found[0] else None)
             (cost,) = checker.aligner.compare(
                 [(claim.document, page.document)], [(claim.vectors, page.vectors)], tails=[(claim.tails, page.tails)]

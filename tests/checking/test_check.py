@@ -114,6 +114,26 @@ def test_an_answer_without_claims_is_faithful_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(
+    ("piece", "kind"),
+    [
+        ("Anything else?", "question"),
+        ("## Leave", "heading"),
+        ("| Who | Leave |\n|---|---|\n| Employees | 25 days of paid leave a year |", "heading"),
+        ("Here is a summary:", "lead-in"),
+        ("Let me know if you have questions!", "offer"),
+    ],
+)
+def test_a_piece_that_claims_nothing_is_shown_beside_the_claims(piece: str, kind: str) -> None:
+    found = wm.check(f"{TRUE}\n\n{piece}\n\n{MADE_UP}", SOURCES)
+    [nothing] = found.no_claims
+    assert nothing.kind == kind
+    assert found.claims[-1].text == MADE_UP
+    for shown in (found.to_html(), found._repr_html_(), str(found)):
+        assert "no claim" in shown
+        assert MADE_UP in shown
+
+
+@pytest.mark.parametrize(
     ("claim", "source"),
     [
         ("The tenant is responsible for repairs to the roof.", "The landlord is responsible for repairs to the roof."),
@@ -144,6 +164,35 @@ def test_what_one_span_says_is_not_contradicted_by_another_span_of_the_source(cl
     assert found.verdict != "contradicted"
 
 
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Machines can be returned within 60 days.", "AeroBrew machines come with a warranty of two years."),
+        ("Members can borrow 10 books.", "Members pay 15 euros a year."),
+    ],
+)
+def test_a_number_of_another_matter_is_no_contradiction(claim: str, source: str) -> None:
+    [found] = wm.check(claim, source).claims
+    assert found.verdict == "unsupported"
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Descale the machine four times a year.", "Descale the machine every 3 months."),
+        ("Descale the machine every quarter.", "Descale the machine every 3 months."),
+        ("Delivery takes up to three working days.", "Delivery takes 2-3 working days."),
+        ("Delivery takes at least two working days.", "Delivery takes 2-3 working days."),
+        ("The power is 1.45 kW.", "The power is 1,450 W."),
+    ],
+)
+def test_amounts_that_may_agree_contradict_nothing_and_others_do(claim: str, source: str) -> None:
+    [found] = wm.check(claim, source).claims
+    assert found.verdict != "contradicted"
+    [other] = wm.check(source.replace("3", "7").replace("2-7", "6-7").replace("1,450", "1,850"), claim).claims
+    assert other.verdict == "contradicted"
+
+
 def test_counts_agree_with_the_claims_and_everything_is_plain_data(checked: Check) -> None:
     values = json.loads(json.dumps(checked.to_dict(), allow_nan=False))
     assert values["counts"] == {
@@ -165,6 +214,28 @@ def test_texts_that_are_not_english_are_checked_by_their_words_and_a_note_says_s
     assert found.verdict == "The claim is supported by its words or meaning alone."
     assert "by its words or meaning alone" in str(found)
     assert "by its words or meaning alone" in found.to_html()
+
+
+def test_a_note_names_the_claims_that_were_not_read_and_not_the_others() -> None:
+    german = "Nimm fünf Milligramm davon, und zwar dreimal am Tag nach dem Essen mit etwas Wasser."
+    found = wm.check(f"{TRUE} {german}", {**SOURCES, "beipackzettel": german})
+    assert [claim.read for claim in found.claims] == [True, False]
+    assert found.notes[0].startswith("Relations and conflicts of “Nimm fünf Milligramm")
+    assert "paid leave" not in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("- **Deadline:** two weeks ahead", "**Deadline:** two weeks ahead"),
+        ("- the deadline is **two weeks**", "the deadline is **two weeks**"),
+        ("- **Employees have 25 days.**", "Employees have 25 days."),
+        ("1. `Deadline`: two weeks", "`Deadline`: two weeks"),
+    ],
+)
+def test_emphasis_is_shown_with_both_of_its_marks(answer: str, text: str) -> None:
+    [claim] = wm.check(answer, SOURCES).claims
+    assert claim.text == answer[claim.span.start : claim.span.end] == text
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,13 @@ def test_a_condition_or_doubt_about_the_words_of_a_claim_limits_it(claim: str, s
         ("Nobody was hurt.", "No one was hurt.", ""),
         ("When it rains, the concert is cancelled.", "The concert is cancelled if it rains.", ""),
         ("It costs 5 euros.", "It costs 5 euros, not 7.", ""),
+        ("Shipping is free.", "Shipping is free for orders above 50 euros.", "for"),
+        ("Shipping is free.", "Shipping is free for orders of at least 50 euros.", "for"),
+        ("Shipping is free for orders above 50 euros.", "Shipping is free for orders above 50 euros.", ""),
+        ("Shipping is free.", "Shipping is free for members.", ""),
+        ("The machine is covered.", "The machine was covered for two years until 2024; now it is not.", "until"),
+        ("It is covered for three years.", "It was covered for two years until 2024; now it is three years.", ""),
+        ("The machine was covered.", "The machine was covered for two years until 2024.", ""),
     ],
 )
 def test_negations_denials_opposites_and_how_many(claim: str, source: str, limit: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import whymatch as wm
 from tests.checking.texts import SOURCES
 from whymatch.checking.sources import NamedTexts
 
@@ -68,3 +69,30 @@ def test_empty_sources_are_problems() -> None:
 def test_what_has_no_text_is_refused(source: Any) -> None:
     with pytest.raises(TypeError, match="text"):
         named([source])
+
+
+@pytest.mark.parametrize("name", ["returns.md", "docs", "docs/returns.md", "gone/answer.pdf", "  sources.txt\n"])
+def test_a_text_that_is_the_name_of_a_file_is_refused_with_advice(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "docs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for sources in (name, [name], {"returns": name}):
+        with pytest.raises(ValueError, match=r"A source is a text, .* looks like a file: give pathlib\.Path"):
+            wm.check("Lunch costs 7 euros.", sources)
+    with pytest.raises(ValueError, match=r"An answer is a text, .* looks like a file"):
+        wm.check(name, ["Lunch costs 7 euros."])
+
+
+def test_an_address_is_refused_since_it_is_not_fetched() -> None:
+    with pytest.raises(ValueError, match="addresses are not fetched"):
+        wm.check("Lunch costs 7 euros.", "https://example.com/menu")
+
+
+def test_files_of_a_folder_that_are_not_of_a_known_kind_are_named(tmp_path: Path) -> None:
+    for name in ("a.txt", ".hidden", *(f"{number}.pdf" for number in range(7))):
+        (tmp_path / name).write_text("Lunch costs 7 euros.")
+    named = NamedTexts.of(tmp_path)
+    assert [*named.texts] == ["a.txt"]
+    [problem] = named.problems
+    assert "0.pdf, 1.pdf, 2.pdf, 3.pdf, 4.pdf and 2 more could not be read" in problem

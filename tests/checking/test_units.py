@@ -80,3 +80,13 @@ def test_a_unit_of_measure_may_end_a_sentence() -> None:
         "Cool it.",
         "It is 5 min. away.",
     ]
+
+
+def test_a_letter_after_a_number_is_a_unit_and_others_are_initials() -> None:
+    sentences_of_units = [
+        "The machine weighs 4200 g.",
+        "The tank holds 1.5 l.",
+        "It has 900 W.",
+        "In 1990 J. Smith came.",
+    ]
+    assert [unit.text for unit in units(" ".join(sentences_of_units), split)[0]] == sentences_of_units

@@ -12,8 +12,8 @@ import pytest
 import whymatch as wm
 from tests.checking.texts import ANSWER, CHANGED, MADE_UP, SOURCES, TRUE
 from tests.cli.running import Ran, refused, strict, written
-from whymatch.checking.result import verdicts_only
-from whymatch.cli import main
+from whymatch.checking.result import Check, verdicts_only
+from whymatch.cli import FAULT, main
 from whymatch.text.encoders import models
 
 pytestmark = pytest.mark.skipif(find_spec(models.BUNDLE) is None, reason=f"{models.BUNDLE} is not installed")
@@ -65,6 +65,14 @@ def test_strict_says_by_the_exit_status_whether_all_is_supported(check: Run) -> 
     assert check("--text", MADE_UP, SOURCES["handbook"]).status == 0
 
 
+def test_an_error_that_nobody_expected_has_no_status_of_a_verdict(check: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Check, "to_dict", lambda _: 1 / 0)
+    ran = check("--text", TRUE, SOURCES["handbook"], "--json", "--strict")
+    assert ran.status == FAULT
+    assert "ZeroDivisionError" in ran.err
+    assert "a fault of whymatch" in ran.err
+
+
 def test_a_batch_says_of_every_line_what_a_check_says_and_ends_with_the_mean(check: Run, tmp_path: Path) -> None:
     rows = [
         {"id": "a", "answer": ANSWER, "sources": SOURCES},
@@ -111,6 +119,9 @@ def test_bad_lines_are_reported_with_their_numbers_and_the_others_go_on(check: R
         (["--text", "A."], "Give an ANSWER"),
         (["--text", " ", "B."], "ANSWER is empty"),
         (["--text", "A.", " "], "There is no source that can be read"),
+        (["Lunch costs 7 euros.", "Lunch costs 5 euros."], "For texts instead of files, add --text"),
+        (["answer.txt", "https://example.com"], "addresses are not fetched"),
+        (["--text", "A.", "docs/returns.md"], "leave out --text"),
         (["--text", "A.", "B.", "--html", "no/x.html"], "no/x.html cannot be written"),
         (["--batch", "-", "--html", "x.html"], "--batch takes no ANSWER"),
         (["answer.txt", "--index", "posts", "--encoder", "multilingual"], "--encoder does not go with --index"),
@@ -133,6 +144,27 @@ def test_a_source_that_cannot_be_read_is_reported_and_the_others_are_used(check:
     assert "binary.txt" in ran.err
     assert strict(ran.out)["counts"]["supported"] == 1
     assert any("binary.txt" in note for note in strict(ran.out)["notes"])
+
+
+def test_strict_is_2_where_a_source_could_not_be_read(check: Run, folder: Path) -> None:
+    (folder / "scan.pdf").write_bytes(b"%PDF-1.4\n\0")
+    ran = check("-", folder, "--json", "--strict", stdin=TRUE.encode())
+    assert ran.status == 2
+    assert any("scan.pdf" in note for note in strict(ran.out)["notes"])
+
+
+def test_options_may_stand_between_the_other_arguments(check: Run, folder: Path, tmp_path: Path) -> None:
+    answer = written(tmp_path, "answer.txt", TRUE)
+    last = check(answer, folder, "--json")
+    assert last.status == 0
+    for arguments in ([answer, "--json", folder], ["--json", answer, folder]):
+        assert check(*arguments) == last
+
+
+def test_help_lists_the_exit_statuses(check: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        check("--help")
+    assert "exit status: 0; with --strict 1" in capsys.readouterr().out
 
 
 def test_web_pages_and_documents_of_word_are_read_and_a_pdf_is_refused(check: Run, tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
 """The page of a check: text is escaped, verdicts have words, and what no claim cites is folded."""
 
 import re
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from tests.show.test_browser import Open, browser, show  # noqa: F401
-from whymatch.checking.result import Check, Citation, Claim, SourceText
+from whymatch.checking.result import Check, Citation, Claim, NoClaim, NoClaimKind, SourceText
 from whymatch.matching.conflicts import Conflict
 from whymatch.show.checked import as_text, frame, page
 from whymatch.text.spans import Span
@@ -45,6 +45,16 @@ def test_every_verdict_has_a_sign_and_a_word_on_the_page_and_in_text() -> None:
             rf'data-verdict="{verdict}"[^>]*>.*?<span class="word">{words}</span>', page(check.to_dict()), re.S
         )
         assert f"{words}: 12 cats" in as_text(check.to_dict())
+
+
+@pytest.mark.parametrize("kind", get_args(NoClaimKind))
+def test_a_piece_that_claims_nothing_is_shown_on_the_page_in_text_and_in_json(kind: NoClaimKind) -> None:
+    piece = f"A {HACK}"
+    check = Check(piece, (), (), "texts", (), (NoClaim(Span(0, len(piece)), piece, kind),))
+    assert f'– no claim ({kind})</span> <span dir="auto">A &lt;/script&gt;' in check.to_html()
+    assert "<iframe" in check._repr_html_()
+    assert f"– no claim: {piece} ({kind})" in str(check)
+    assert check.to_dict()["no_claims"] == [{"span": [0, len(piece)], "text": piece, "kind": kind}]
 
 
 def test_runs_of_spans_that_no_claim_cites_are_folded_and_nothing_is_lost() -> None:

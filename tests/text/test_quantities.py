@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whymatch.text.amounts import amounts
+from whymatch.text.amounts import amounts, periods
 from whymatch.text.dates import MONTHS, dates
 from whymatch.text.quantities import quantities
 
@@ -323,3 +323,18 @@ def test_months_that_are_other_words_are_no_dates(text: str) -> None:
 def test_a_date_ends_with_its_month_and_takes_the_point_of_an_abbreviation_only(text: str, date: str) -> None:
     (one,) = dates(text)
     assert text[one.span.start : one.span.end] == date
+
+
+@pytest.mark.parametrize(
+    "text", ["four times a year", "every 3 months", "every quarter", "quarterly", "Once a quarter"]
+)
+def test_what_recurs_as_often_has_one_period(text: str) -> None:
+    [(_, length)] = periods(f"{text}.")
+    assert length == 3 * 2629746
+
+
+@pytest.mark.parametrize(
+    "text", ["It takes 3 months.", "A quarter of it is sold.", "He came four times.", "A week passed."]
+)
+def test_a_duration_or_a_share_is_no_period(text: str) -> None:
+    assert periods(text) == []

@@ -11,7 +11,8 @@ from whymatch.checking.clauses import clauses
 from whymatch.checking.evidence import Linked, Source, coverage, linked_spans, missing_words, nearest_span
 from whymatch.checking.findings import SUPPORTED_FROM, Finding, read_findings
 from whymatch.checking.result import Check, Citation, Claim, SourceText
-from whymatch.checking.sources import NamedTexts
+from whymatch.checking.sources import NamedTexts, refuse_names
+from whymatch.checking.structure import cut_by_structure
 from whymatch.checking.units import Unit, units
 from whymatch.cost import Background
 from whymatch.interruption import interruption_point
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 MOST_SOURCES = 5
 """Sources that are read for a claim, those that say most of it; and documents that are searched in an index."""
 
+_NEARLY_ALL = 0.85  # of a claim's words, from which on it is not said that no source says it
 _OTHERWISE: Mapping[Kind, str] = {
     "number": "another number",
     "date": "another date",
@@ -67,11 +69,12 @@ def check(answer: str, sources: Any, *, aligner: Aligner | None = None) -> Check
 
     Raises:
         TypeError: if sources are none of these.
-        ValueError: if the answer cannot be split or read, costs are no evidence, or there is an aligner beside an
-            index.
+        ValueError: if the answer cannot be split or read, a text is the name of a file, costs are no evidence, or there
+            is an aligner beside an index.
     """
     if not isinstance(answer, str):
         raise TypeError(f"An answer is a text, got {type(answer).__name__}.")
+    refuse_names(answer, sources)
     if _is_index(sources):
         if aligner is not None:
             raise ValueError("An index is searched with the aligner that it was made with: leave out the other one.")
@@ -111,7 +114,7 @@ class Checker:
         documents, problems = dict[str, Document](), list[str]()
         for name, text in texts.items():
             try:
-                document = self.aligner.split(text)
+                document = text if isinstance(text, Document) else cut_by_structure(self.aligner.split(text))
                 check_readable(self.aligner.encoder, "source", document)
                 documents[name] = document
             except ValueError as error:
@@ -155,10 +158,10 @@ class Checker:
     def check(self, answer: str, sources: Sequence[Source], problems: Sequence[str]) -> Check:
         """The check of an answer against sources that are read."""
         sentences, no_claims = units(answer, self.aligner.split)
-        whole, all_read = self.findings(sentences, sources)
+        whole = self.findings(sentences, sources)
         doubtful = [unit for unit, best in zip(sentences, whole, strict=True) if _verdict(best) != "supported"]
         parts = [clause for unit in doubtful for clause in _clauses(unit)]
-        of_parts, parts_read = self.findings(parts, sources)
+        of_parts = self.findings(parts, sources)
         by_sentence: dict[int, list[tuple[Unit, list[Finding]]]] = {}
         for unit, best in zip(parts, of_parts, strict=True):
             by_sentence.setdefault(unit.sentence, []).append((unit, best))
@@ -170,23 +173,21 @@ class Checker:
         notes = [plain(problem) for problem in problems]
         if self.unread is not None:
             notes.append(f"Relations were not read: {self.unread}")
-        elif not (all_read and parts_read):
-            notes.append(NOT_ENGLISH)
+        else:
+            notes += _not_english(claims, [one for own in (*whole, *of_parts) for one in own])
         notes += unread_notes(self.aligner.encoder, _by_language(answer, sources))
         texts = tuple(SourceText(source.name, source.document.text, source.document.spans) for source in sources)
         return Check(answer, tuple(claims), texts, self.background.name, tuple(notes), tuple(no_claims))
 
-    def findings(self, units: Sequence[Unit], sources: Sequence[Source]) -> tuple[list[list[Finding]], bool]:
-        """What the sources say of each unit, the best first; and whether all was in a language that is read."""
+    def findings(self, units: Sequence[Unit], sources: Sequence[Source]) -> list[list[Finding]]:
+        """What the sources say of each unit, the best first."""
         linked = self._linked(units, sources)
         asked = [(unit.text, *each) for unit, own in zip(units, linked, strict=True) for each in own]
-        findings, all_read = read_findings(asked, self.reader)
-        rest = iter(findings)
-        sorted_findings = [
+        rest = iter(read_findings(asked, self.reader))
+        return [
             sorted((next(rest) for _ in own), key=lambda one: (*(-value for value in one.rank), one.source.name))
             for own in linked
         ]
-        return sorted_findings, all_read or self.reader is None
 
     def _linked(self, units: Sequence[Unit], sources: Sequence[Source]) -> list[list[tuple[Source, Linked]]]:
         """The sources that say most of each unit, with the spans that speak of it."""
@@ -228,6 +229,24 @@ class Checker:
         return claim.language != source.language and {claim.language, source.language} <= known
 
 
+def _not_english(claims: Sequence[Claim], findings: Sequence[Finding]) -> list[str]:
+    """A note that names the claims whose relations were not read, or else the sources, as not looking English."""
+    cited = [claim for claim in claims if claim.citations]
+    unread = [f"“{plain(claim.text):.60}”" for claim in cited if not claim.read]
+    if unread:
+        of = "" if len(unread) == len(cited) else f" of {_listed(unread)}"
+        return [NOT_ENGLISH.replace(" were not read", f"{of} were not read")]
+    names = [plain(one.source.name) for one in findings if one.speaks and one.follows is None]
+    named = _listed([*dict.fromkeys(names)])
+    return [NOT_ENGLISH.replace(" were not read", f" with {named} were not read")] if names else []
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first three names, and how many more there are."""
+    shown = [*names[:3], *([f"{len(names) - 3} more"] if len(names) > 3 else [])]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+
+
 def _by_language(answer: str, sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
     """The answer, and of the sources in each language the first: what a note calls it, and its text."""
     yield "The answer", answer
@@ -258,10 +277,11 @@ def _verdict(findings: Sequence[Finding]) -> str:
 
 def _claim(answer: str, unit: Unit, findings: Sequence[Finding], any_source: bool) -> Claim:
     """A claim with the citations of the source that says most of it, and of one that contradicts it beside that."""
-    findings, text = [one for one in findings if one.speaks], answer[unit.span.start : unit.span.end]
+    findings, span = [one for one in findings if one.speaks], _with_marks(answer, unit.span)
+    text = answer[span.start : span.end]
     if not findings:
         reason = "No source speaks of this." if any_source else "There is no source that could be read."
-        return Claim(unit.span, text, unit.sentence, "unsupported", reason, 0.0, (), (unit.span,))
+        return Claim(span, text, unit.sentence, "unsupported", reason, 0.0, (), (unit.span,))
     best = findings[0]
     disputes = [one for one in findings[1:] if one.verdict == "contradicted"] if best.verdict == "supported" else []
     citations = [
@@ -271,7 +291,19 @@ def _claim(answer: str, unit: Unit, findings: Sequence[Finding], any_source: boo
     missing = tuple(Span(unit.span.start + a, unit.span.start + b) for a, b in missing_words(unit.text, best.said))
     reason = _reason(best, disputes)
     read = best.follows is not None
-    return Claim(unit.span, text, unit.sentence, best.verdict, reason, best.support, tuple(citations), missing, read)
+    return Claim(span, text, unit.sentence, best.verdict, reason, best.support, tuple(citations), missing, read)
+
+
+def _with_marks(answer: str, span: Span) -> Span:
+    """The span of a claim with the mark of emphasis before or behind it whose other half is inside."""
+    start, end = span
+    for mark in ("**", "__", "~~", "`", "*", "_"):
+        if answer.count(mark, start, end) % 2:
+            if answer.startswith(mark, start - len(mark)) and start >= len(mark):
+                return Span(start - len(mark), end)
+            if answer.startswith(mark, end):
+                return Span(start, end + len(mark))
+    return span
 
 
 def _citations(finding: Finding, start: int) -> list[Citation]:
@@ -295,6 +327,8 @@ def _reason(best: Finding, disputes: Sequence[Finding]) -> str:
     """Why a claim has its verdict, in one sentence."""
     words = "it" if best.follows is not None else "its words; contradictions were not read"
     name, share = plain(best.source.name), "all" if best.coverage > 0.995 else f"{best.coverage:.0%}"
+    if best.linked.asked_only:
+        return f"No source says this; {name} only asks it."
     if best.linked.likeness is not None:
         says = "says the same" if best.verdict == "supported" else "comes closest"
         return f"{name} {says} in another language, by its meaning alone: the cosine is {best.linked.likeness:.2f}."
@@ -307,4 +341,6 @@ def _reason(best: Finding, disputes: Sequence[Finding]) -> str:
     if best.limits and best.support >= SUPPORTED_FROM:
         words = " and ".join(f"“{plain(word)}”" for word in best.limits)
         return f"No source says this plainly, because of {words}: compare the claim with {name}."
+    if best.coverage >= _NEARLY_ALL:
+        return f"Not fully supported; closest: {name}, which has {share} of its words."
     return f"No source says this; {name} comes closest, with {share} of it."

@@ -8,6 +8,7 @@ from math import log2
 
 import numpy as np
 
+from whymatch.checking.structure import Place, PlaceKind, structure
 from whymatch.cost import Background
 from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
 from whymatch.text.antonyms import lemmas
@@ -23,6 +24,8 @@ _MEANING = 0.5  # the share of the bits of meaning that counts beside those of w
 _AGAIN = 0.3  # the share of a word's bits that count once more when a span before has said it
 _MIN_BITS = 3.0  # what a span has to add, and beside that a share of the bits of the claim
 MIN_SHARE = 0.1
+_TURNS: tuple[tuple[PlaceKind, ...], ...] = (("statement", "row"), ("heading",), ("question",))
+"""Kinds of spans in the order in which they are linked."""
 _MAX_CACHED_WORDS = 200_000
 _LONGEST_CACHED = 40  # characters: longer words are rare, and a cache of them would be large
 
@@ -72,6 +75,16 @@ class Source:
         return [stems(piece) for piece in self.document.pieces]
 
     @cached_property
+    def places(self) -> list[Place]:
+        """What each span is, and what stands above it."""
+        return structure(self.document)
+
+    @cached_property
+    def readings(self) -> list[str]:
+        """Each span as it is read: a row of a table with the headers of its columns."""
+        return [place.reading or piece for place, piece in zip(self.places, self.document.pieces, strict=True)]
+
+    @cached_property
     def language(self) -> str | None:
         """The language of the whole text, if that is known."""
         return language(self.document.text)
@@ -93,6 +106,8 @@ class Linked:
     """The bits of every stem of the claim: how rare it is in the background and in the source."""
     adds: bool
     """Whether each says enough of the claim; where none does, there may be one span all the same, the strongest."""
+    asked_only: bool = False
+    """Whether they are questions, which say nothing."""
     likeness: float | None = None
     """The cosine of a claim with the span of a source in another language that is nearest in meaning."""
 
@@ -126,7 +141,8 @@ def linked_spans(
 
     Candidates are those with the most bits in all (`Each`, solved and proven as every alignment is). Of these a span is
     kept if the words that it shares with the claim, and that no span before has said, are worth enough: 3 bits and
-    `min_share` of the bits of the claim.
+    `min_share` of the bits of the claim. Sentences and rows come first, and then what stands above all of them:
+    headings, and the question that they answer. Only where nothing is kept, a heading or a question may stand alone.
     """
     worth = word_bits(claim, source, background)
     shared = np.array([[word in span for word in worth] for span in source.stems], float).reshape(-1, len(worth))
@@ -135,18 +151,37 @@ def linked_spans(
     meaning = _MEANING * (evidence + trials)  # evidence is less log2(m) already
     bits = shared @ values + meaning - trials
     plan = solve(-bits[None], Each(MOST_LINKS, below=0.0)).plan[0]
-    left = sorted(np.flatnonzero(plan).tolist(), key=lambda j: (-bits[j], j))
-    kept: list[int] = []
+    found = sorted(np.flatnonzero(plan).tolist(), key=lambda j: (-bits[j], j))
+    needed = _MIN_BITS + min_share * values.sum()
+    kept = list[int]()
     unsaid = np.ones(len(worth))
-    while left:
-        adds = shared[left] @ (values * unsaid)
-        best = int((adds + meaning[left]).argmax())
-        if adds[best] < _MIN_BITS + min_share * values.sum():
-            break
-        kept.append(left.pop(best))
-        unsaid = unsaid * (1 - (1 - _AGAIN) * shared[kept[-1]])
-    chosen = kept or left[:1]
-    return Linked(tuple(chosen), tuple(float(bits[j]) for j in chosen), worth, bool(kept))
+    for kinds in _TURNS:
+        while left := [j for j in found if source.places[j].kind in kinds and _completes(j, kept, source.places)]:
+            adds = shared[left] @ (values * unsaid)
+            best = int((adds + meaning[left]).argmax())
+            if adds[best] < needed:
+                break
+            kept.append(left[best])
+            unsaid = unsaid * (1 - (1 - _AGAIN) * shared[kept[-1]])
+    chosen = kept or [j for j in found if source.places[j].kind != "question"][:1]
+    asked_only = bool(kept) and all(source.places[j].kind == "question" for j in kept)
+    return Linked(tuple(chosen), tuple(float(bits[j]) for j in chosen), worth, bool(kept), asked_only)
+
+
+def _completes(span: int, kept: Sequence[int], places: Sequence[Place]) -> bool:
+    """Whether a span can be read together with those that are kept.
+
+    Sentences can, and what stands above all of them: headings, and the question that they answer. A row of a table is
+    read with what stands above it alone, and a question without an answer alone.
+    """
+    own, bodies = places[span], [j for j in kept if places[j].kind in ("statement", "row")]
+    if span in kept:
+        return False
+    if own.kind in ("statement", "row"):
+        return not bodies or all(places[j].kind == "statement" for j in (span, *bodies))
+    if bodies or own.kind == "question":
+        return bool(bodies or not kept) and all(span in places[j].above for j in bodies)
+    return all(span in places[j].above or j in own.above for j in kept)
 
 
 def nearest_span(claim: Source, source: Source, evidence: np.ndarray) -> Linked:
@@ -154,9 +189,11 @@ def nearest_span(claim: Source, source: Source, evidence: np.ndarray) -> Linked:
     ours, theirs = (
         rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9) for rows in (claim.vectors, source.vectors)
     )
-    cosines = (theirs @ ours[0]).tolist()
-    best = int(np.argmax(cosines))
-    return Linked((best,), (float(evidence[best]),), dict.fromkeys(sorted(claim.stems[0]), 1.0), False, cosines[best])
+    cosines = theirs @ ours[0]
+    best = max(range(len(cosines)), key=lambda j: (source.places[j].kind != "question", cosines[j]))
+    worth = dict.fromkeys(sorted(claim.stems[0]), 1.0)
+    asked_only = source.places[best].kind == "question"
+    return Linked((best,), (float(evidence[best]),), worth, False, asked_only, float(cosines[best]))
 
 
 def coverage(worth: Mapping[str, float], said: Iterable[str]) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from whymatch.checking.evidence import stem
+from whymatch.checking.structure import Place
 from whymatch.matching.conflicts.correspondence import FUNCTION_WORDS
 from whymatch.text.antonyms import are_antonyms, lemmas
 from whymatch.text.spans import words
@@ -23,11 +24,15 @@ _DENIALS = _set(
 )
 _PREFIX = re.compile(r"(?:un|dis|im|in|non|ir)(?=[a-z]{3})|less$")
 _BE = frozenset(str.split("is are was were be been being"))
+_PAST, _PRESENT = _set("was were had"), _set("is are has have")
+_BOUNDS = _set("above over below under exceeding than least most from")
+_MOST_BOUNDED = 5  # words from "for" to the bound of an amount
 _ONLY = _set("only exclusively solely")
 _AS_ONLY = _ONLY | _NEGATORS | _set("alone just sole restricted limited reserved except unless none nobody")
 _ALL = _set("all every always each entire everyone everything")
 _SOME = _set("some many most several few sometimes often usually mostly partly half nearly almost")
 _PART_ENDS = re.compile(r"[;:]\s|,?\s+(?:and|but|while|whereas|although|though)\s|[.!?]\s|\n|\s[–—]\s|[()]")
+_SAME_BEGINNING = 5  # letters with which "returned" and "returnable" begin alike
 _NEAR = 2  # words with meaning after a word that denies, which it may deny
 
 
@@ -72,10 +77,24 @@ def limits(claim: str, text: str) -> list[str]:
             condition = (
                 word.lemmas & _CONDITIONS and not said & _CONDITIONS and _leaves_out(part[number + 1 :], content)
             )
+            bound = _bounds(part, number, own) and _leaves_out(part[number + 1 :], content)
             doubt = word.lemmas & _DOUBTS and not said & _DOUBTS and places[-1] > number
-            if condition or doubt or (not denies and _denied(part, number, places)):
+            if condition or bound or doubt or (not denies and _denied(part, number, places)):
                 limiting.append(word.form)
     return list(dict.fromkeys([*limiting, *_opposites(own, other)]))
+
+
+def cells_to_interpret(claim: str, place: Place) -> list[str]:
+    """The cells of a row that only say yes or no, in columns that a claim may speak of.
+
+    What such a cell affirms or denies depends on how its header is meant, so it supports nothing.
+    """
+    content = {word.form[:_SAME_BEGINNING] for word in _words(claim) if word.carries_meaning}
+    return [
+        cell
+        for head, cell in place.yes_or_no
+        if not head or content & {word.form[:_SAME_BEGINNING] for word in _words(head)}
+    ]
 
 
 def _denies_itself(word: _Word) -> bool:
@@ -93,6 +112,21 @@ def _leaves_out(condition: Sequence[_Word], content: set[str]) -> bool:
     end = next((number for number, word in enumerate(condition) if word.form == ","), len(condition))
     stems = {word.stem for word in condition[:end] if word.carries_meaning}
     return bool(stems) and not stems & content
+
+
+def _bounds(part: Sequence[_Word], number: int, claim: Sequence[_Word]) -> bool:
+    """Whether a word says for what amounts, or until when what is past, something holds that a claim says at large.
+
+    "For orders above 50 euros", and "until 2024" after "was" where the claim has "is".
+    """
+    after = [word.form for word in part[number + 1 : number + 2 + _MOST_BOUNDED]]
+    if part[number].form == "for":
+        bounds = [place for place, form in enumerate(after) if form in _BOUNDS]
+        return bool(bounds) and any(form[:1].isdigit() for form in after[bounds[0] + 1 : bounds[0] + 3])
+    past = part[number].form in ("until", "till") and any(word.form in _PAST for word in part[:number])
+    tenses, said = {word.form for word in claim}, {word.stem for word in part}
+    all_said = all(word.stem in said for word in claim if word.carries_meaning)
+    return past and all_said and bool(tenses & _PRESENT) and not tenses & (_PAST | {"until", "till"})
 
 
 def _denied(part: Sequence[_Word], number: int, places: Sequence[int]) -> bool:

@@ -1,5 +1,6 @@
 """Sources in any form as named texts: strings, mappings, files and folders, and documents of other libraries."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
@@ -11,6 +12,46 @@ from whymatch.text.spans import is_blank
 
 _NAMES = ("source", "title", "file_name", "file_path", "url", "id")
 """Keys of a document's metadata that may hold its name, the first that does."""
+
+
+_FILE = re.compile(
+    r"\S+\.(?:txt|text|md|html?|xhtml|docx?|pdf|jsonl|csv|tsv|parquet|odt|rtf|pptx|xlsx)(?:\.gz)?", re.IGNORECASE
+)
+_ADDRESS = re.compile(r"https?:/\S+", re.IGNORECASE)
+_MAX_NAME = 500  # characters of the name of a file
+_MAX_NAMED = 5  # files that are not read and that a note names
+
+
+def refuse_names(answer: str, sources: Any) -> None:
+    """Raises ValueError where a text of an answer or of sources is the name of a file or folder, or an address."""
+    values = sources.values() if isinstance(sources, Mapping) else sources if isinstance(sources, list | tuple) else ()
+    texts = [
+        ("An answer", answer),
+        *(("A source", text) for text in ([sources] if isinstance(sources, str) else values)),
+    ]
+    for what, text in texts:
+        name = text.strip() if isinstance(text, str) and len(text) < _MAX_NAME else ""
+        refuse_address(name)
+        if name and not re.search(r"\s", name) and (_FILE.fullmatch(name) or _exists(name)):
+            advice = f"give pathlib.Path({name!r})" if what == "A source" else "give what stands in it"
+            raise ValueError(
+                f"{what} is a text, and {name!r} looks like a file: {advice}, or on the command line leave out --text."
+            )
+
+
+def refuse_address(name: str) -> None:
+    """Raises ValueError for an address of the web."""
+    if _ADDRESS.fullmatch(name):
+        raise ValueError(
+            f"{name} is an address, and addresses are not fetched. Save the page as a file, and give that."
+        )
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 class NamedTexts:
@@ -27,6 +68,7 @@ class NamedTexts:
 
         Raises:
             TypeError: if something is none of these.
+            ValueError: if a path has no file that can be read.
         """
         named = cls()
         if isinstance(sources, Mapping):
@@ -57,11 +99,17 @@ class NamedTexts:
 
     def read(self, path: Path, encoding: str, max_mb: float) -> None:
         """Adds the documents of a file or a folder; those that cannot be read are problems."""
-        for row in CorpusFiles(path, encoding=encoding, max_mb=max_mb, with_markup=True):
+        corpus = CorpusFiles(path, encoding=encoding, max_mb=max_mb, with_markup=True)
+        for row in corpus:
             if row.error is None:
                 self.add(row.id, row.text)
             else:
                 self.problems.append(f"{row.place}: {row.error}")
+        unread = [file.relative_to(path).as_posix() for file in corpus.unread_files()]
+        if unread:
+            more = f" and {len(unread) - _MAX_NAMED} more" if len(unread) > _MAX_NAMED else ""
+            names = ", ".join(unread[:_MAX_NAMED])
+            self.problems.append(f"{path}: {names}{more} could not be read: files of this kind are not known.")
 
 
 def named_document(document: Any) -> tuple[str, str]:

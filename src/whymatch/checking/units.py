@@ -13,12 +13,13 @@ _TITLE = r"^[ \t]*#{1,6}[ \t]+\S.*$|^[ \t]*\S.*\n[ \t]*={3,}[ \t]*$"
 _BOLD_TITLE = r"^[ \t]*(?P<bold>\*\*|__)[^\n*_]{1,80}(?<![.!?])(?P=bold):?[ \t]*$(?=\n+[ \t]*\S)"
 _RULE = r"^[ \t]*(?:\|[ \t]*)?:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*(?:\|[ \t]*)?$"
 _TABLE_TITLE = rf"^[ \t]*\|.*\|[ \t]*$(?=\n{_RULE[1:]})"
+TITLE = re.compile(f"{_TITLE}|{_BOLD_TITLE}", re.MULTILINE)
 _HEADING = re.compile(f"{_TITLE}|{_BOLD_TITLE}|{_TABLE_TITLE}", re.MULTILINE)
 _ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$", re.MULTILINE)
 _ITEM = r"^[ \t>]*(?:[-*+•‣◦▪–][ \t]+|\(?\d{1,3}[.)][ \t]+|\(?(?:[a-z]|[ivx]{2,4})\)[ \t]+)"
 _STARTS = re.compile(rf"{_ITEM}(?=\S)|^[ \t]*\|", re.MULTILINE)
 _COLON = re.compile(r"[:：][ \t*_]*\n")
-_UNIT = re.compile(r"(?<=\d)[ \t]?(?:min|sec|hrs?|oz|lbs?|in|ft)\.\s+(?=[A-Z])")
+_UNIT = re.compile(r"(?<=\d)[ \t]?(?:min|sec|hrs?|oz|lbs?|in|ft|[a-zµLVW])\.\s+(?=[A-Z])")
 _NAMED = r"(?:sources?|docs?|documents?|refs?|references?|passages?|citations?)"
 _MARKUP = re.compile(
     rf"""{_ITEM}|^[ \t]*>[ \t>]*|^[ \t>]*\#{{1,6}}[ \t]+|{_RULE}|^[ \t]*={{3,}}[ \t]*$|^[ \t]*```.*$
@@ -79,11 +80,11 @@ def units(answer: str, split: Callable[[str], Document]) -> tuple[list[Unit], li
     plain = without_markup(answer)
     headings = [Span(*match.span()) for match in _HEADING.finditer(answer)]
     cuts = {edge for span in headings for edge in span} | {match.start() for match in _STARTS.finditer(answer)}
-    cuts |= {match.end() for pattern in (_COLON, _UNIT) for match in pattern.finditer(plain)}
+    cuts |= {match.end() for match in _COLON.finditer(plain)} | unit_ends(plain)
     claims, others = list[Unit](), list[NoClaim]()
-    for number, span in enumerate(_cut(plain, split(plain).spans, sorted(cuts))):
+    for number, span in enumerate(cut_spans(plain, split(plain).spans, sorted(cuts))):
         text = plain[span.start : span.end]
-        kind = _claims_nothing(text) if not any(a <= span.start < b for a, b in headings) else "heading"
+        kind = claims_nothing(text) if not any(a <= span.start < b for a, b in headings) else "heading"
         if kind is None:
             claims.append(Unit(number, span, text))
         else:
@@ -91,7 +92,12 @@ def units(answer: str, split: Callable[[str], Document]) -> tuple[list[Unit], li
     return claims, others
 
 
-def _cut(text: str, spans: tuple[Span, ...], cuts: list[int]) -> Iterator[Span]:
+def unit_ends(text: str) -> set[int]:
+    """Where sentences end in a number with a unit and a point, which may look like an abbreviation or an initial."""
+    return {match.end() for match in _UNIT.finditer(text)}
+
+
+def cut_spans(text: str, spans: tuple[Span, ...], cuts: list[int]) -> Iterator[Span]:
     """The spans, cut at these places, without blanks around them; those without a letter or digit are left out."""
     for start, end in spans:
         inner = [cut for cut in cuts if start < cut < end]
@@ -101,7 +107,7 @@ def _cut(text: str, spans: tuple[Span, ...], cuts: list[int]) -> Iterator[Span]:
                 yield Span(a + len(piece) - len(piece.lstrip()), a + len(piece.rstrip()))
 
 
-def _claims_nothing(text: str) -> NoClaimKind | None:
+def claims_nothing(text: str) -> NoClaimKind | None:
     """What a sentence is that claims nothing, or None for a claim."""
     end = next((sign for sign in reversed(text) if not sign.isspace() and sign not in _BEHIND_THE_END), "")
     if end and end in "?？؟":

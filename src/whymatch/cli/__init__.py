@@ -2,8 +2,10 @@
 
 import argparse
 import sys
+import traceback
 from collections.abc import Sequence
 from errno import ENOSPC
+from typing import Any
 
 from whymatch import __doc__ as question
 from whymatch import __version__
@@ -49,13 +51,31 @@ _VERBS = (
 )
 _EXTRAS = ("lancedb", "ray", "fastapi", "uvicorn", "prometheus_client", "torch", "transformers")
 """Modules of extras, which may be missing."""
+FAULT = 3
+"""The exit status of an error that nobody expected."""
+
+
+class _VerbParser(argparse.ArgumentParser):
+    """Takes options between the other arguments too: "check answer.txt --json docs"."""
+
+    _is_parsing = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        has_actions = any(action.nargs == argparse.PARSER for action in self._actions)
+        if self._is_parsing or has_actions or "--" in (args or ()):
+            return super().parse_known_args(args, namespace)
+        self._is_parsing = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_parsing = False
 
 
 def command_line() -> argparse.ArgumentParser:
     """The verbs and their options."""
     parser = argparse.ArgumentParser(prog="whymatch", description=question)
     parser.add_argument("--version", action="version", version=f"whymatch {__version__}")
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True, parser_class=_VerbParser)
     for verb in _VERBS:
         verb.add_to(verbs)
     return parser
@@ -64,6 +84,16 @@ def command_line() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb; returns the exit status."""
     settings = command_line().parse_args(arguments)
+    try:
+        return _run(settings)
+    except Exception:  # Python would exit with 1, which is a verdict of --strict and --exit-code
+        traceback.print_exc()
+        complain("this error is a fault of whymatch. Please report it with the lines above.")
+        return FAULT
+
+
+def _run(settings: argparse.Namespace) -> int:
+    """Runs the verb; an error that a user can mend is a line and an exit status."""
     try:
         if sys.stdout is None:
             raise ValueError("Standard output is closed: there is nowhere to print to.")

@@ -3,11 +3,12 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from whymatch.checking.sources import NamedTexts, refuse_address, refuse_names
 from whymatch.cli.align import add_aligner_options, build_aligner, check_limits
 from whymatch.cli.console import check_outputs, complain, read_document, standard_input
 from whymatch.reading import MEGABYTE, JsonObject, json_lines, opened
@@ -20,13 +21,17 @@ _KEYS = '"answer" and "sources"'
 _OF_THE_INDEX = ("encoder", "layer", "cache", "cost", "background")  # options that an index decides itself
 
 
+EPILOG = """exit status: 0; with --strict 1 where a claim is not supported, and 2 where a source could not be read;
+2 where the answer, every source, a line or an option is wrong; 3 for a fault of whymatch"""
+
+
 def add_to(verbs: Any) -> None:
     """Adds the verb to the command line."""
-    parser = verbs.add_parser("check", help="is every claim of an answer supported by its sources?")
+    parser = verbs.add_parser("check", help="is every claim of an answer supported by its sources?", epilog=EPILOG)
     parser.add_argument(
         "answer", nargs="?", metavar="ANSWER", help="a file, - for standard input, or a text with --text"
     )
-    files = "files or folders (text, HTML, DOCX, JSON lines, CSV, Parquet), or texts with --text"
+    files = "files or folders (text, Markdown, HTML, DOCX, JSON lines, CSV, Parquet), or texts with --text"
     parser.add_argument("sources", nargs="*", metavar="SOURCE", help=files)
     parser.add_argument("--text", action="store_true", help="ANSWER and SOURCE are texts, not files")
     parser.add_argument("--index", type=Path, metavar="INDEX", help="search the sources in the folder of an index")
@@ -40,7 +45,7 @@ def add_to(verbs: Any) -> None:
 
 
 def run(settings: argparse.Namespace) -> int:
-    """Checks, prints, and returns the exit status: 1 with --strict where a claim is not supported, 2 for bad lines."""
+    """Checks, prints, and returns the exit status, as `EPILOG` says."""
     check_limits(settings)
     if settings.batch is not None:
         return _run_many(settings)
@@ -52,11 +57,14 @@ def run(settings: argparse.Namespace) -> int:
     _check_index_decides(settings)
     check_outputs([], [] if settings.text else [settings.answer, *settings.sources], page=settings.html)
     answer = settings.answer
-    if not settings.text:
-        answer = read_document(answer, max_mb=settings.max_mb, encoding=settings.encoding)
+    if settings.text:
+        refuse_names(answer, settings.sources)
+    else:
+        _check_are_files([answer, *settings.sources])
+        answer = read_document(answer, max_mb=settings.max_mb, encoding=settings.encoding, marked=True)
     if is_blank(answer):
         raise ValueError("ANSWER is empty: there is nothing to check.")
-    checked = _check(settings, answer)
+    checked, all_read = _check(settings, answer)
     if settings.html:
         checked.to_html(settings.html)
     if settings.json:
@@ -65,7 +73,9 @@ def run(settings: argparse.Namespace) -> int:
         print(checked)
         if settings.html:
             print(f"\nPage: {settings.html}")
-    return int(settings.strict and checked.faithfulness < 1)
+    if not settings.strict:
+        return 0
+    return int(checked.faithfulness < 1) if all_read else 2
 
 
 def _check_index_decides(settings: argparse.Namespace) -> None:
@@ -75,14 +85,22 @@ def _check_index_decides(settings: argparse.Namespace) -> None:
         raise ValueError(f"--{given[0]} does not go with --index: an index is searched with what it was made with.")
 
 
-def _check(settings: argparse.Namespace, answer: str) -> "Check":
+def _check_are_files(names: Sequence[str]) -> None:
+    """Raises ValueError for what is an address, or a text where --text was forgotten."""
+    for name in names:
+        refuse_address(name)
+        if name != "-" and " " in name and len(name) < 1000 and not Path(name).exists():
+            raise ValueError(f"There is no file {name!r:.80}. For texts instead of files, add --text.")
+
+
+def _check(settings: argparse.Namespace, answer: str) -> tuple["Check", bool]:
+    """The check, and whether every source could be read."""
     from whymatch.checking.check import check, check_texts
-    from whymatch.checking.sources import NamedTexts
 
     if settings.index is not None:
         from whymatch.search.index import Index
 
-        return check(answer, Index.open(settings.index))
+        return check(answer, Index.open(settings.index)), True
     if settings.text:
         named = NamedTexts.of(settings.sources)
     else:
@@ -92,7 +110,8 @@ def _check(settings: argparse.Namespace, answer: str) -> "Check":
         complain(problem)
     if not named.texts:
         raise ValueError("There is no source that can be read.")
-    return check_texts(answer, named, build_aligner(settings))
+    checked = check_texts(answer, named, build_aligner(settings))
+    return checked, not named.problems and len(checked.sources) == len(named.texts)
 
 
 def _run_many(settings: argparse.Namespace) -> int:

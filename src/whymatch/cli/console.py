@@ -67,12 +67,15 @@ def read_bytes(source: str, *, max_mb: float) -> tuple[bytes, str]:
     return data, name
 
 
-def read_document(source: str, *, max_mb: float, encoding: str) -> str:
-    """The text of a file of text, Markdown, HTML or DOCX, or of standard input for `-`. Raises as `read_text`."""
+def read_document(source: str, *, max_mb: float, encoding: str, marked: bool = False) -> str:
+    """The text of a file of text, Markdown, HTML or DOCX, or of standard input for `-`. Raises as `read_text`.
+
+    With `marked`, the headings and header rows of HTML are marked as in Markdown.
+    """
     from whymatch.datasets.office import document_text
 
     data, name = read_bytes(source, max_mb=max_mb)
-    return document_text(data, name, encoding=encoding, max_mb=max_mb)
+    return document_text(data, name, encoding=encoding, max_mb=max_mb, marked=marked)
 
 
 def check_outputs(

@@ -92,6 +92,11 @@ class CorpusFiles:
             )
         return files_in(self.path, _ENDINGS, "documents", "JSON lines, CSV, Parquet or text")
 
+    def unread_files(self) -> list[Path]:
+        """The files of a folder that are not hidden and whose ending is not known."""
+        read = {*self.files()}
+        return [file for file in _visible_files(self.path) if file not in read] if self.path.is_dir() else []
+
     @property
     def size(self) -> int:
         """Bytes of all files."""
@@ -183,7 +188,8 @@ class CorpusFiles:
                 content = data.read(max_bytes + 1)
             self._check_size(len(content))
             if ending(file) in MARKUP_ENDINGS:
-                text = document_text(content, file.name.removesuffix(".gz"), encoding=self.encoding, max_mb=self.max_mb)
+                named = file.name.removesuffix(".gz")
+                text = document_text(content, named, encoding=self.encoding, max_mb=self.max_mb, marked=True)
             else:
                 text = decoded(content, "The file", self.encoding)
             yield FileRow(None, {self.id: name, self.text: text}, 0)
@@ -240,14 +246,22 @@ def files_in(path: Path, endings: Sequence[str], contents: str, formats: str) ->
     """A file, or those of a folder that are not hidden, with one of the endings; raises ValueError if there is none."""
     if not path.exists():
         raise ValueError(f"There is no {path}. Give {formats}, or a folder of such files.")
-    paths = [path] if path.is_file() else sorted(path.rglob("*"))
     if path.is_file() and path.suffix.lower() == ".pdf":
         raise ValueError(f"{path} is a PDF. Make a text file of it first, such as with pdftotext.")
-    files = [file for file in paths if file.is_file() and ending(file) in endings]
-    files = [file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts)]
+    files = [file for file in _visible_files(path) if ending(file) in endings]
     if not files:
         raise ValueError(f"{path} holds no {contents}: files end in {', '.join(endings)}, or these and .gz.")
     return files
+
+
+def _visible_files(path: Path) -> list[Path]:
+    """A file, or those of a folder that are not hidden."""
+    paths = [path] if path.is_file() else sorted(path.rglob("*"))
+    return [
+        file
+        for file in paths
+        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
+    ]
 
 
 def _missing(field: str, fields: JsonObject) -> str:

@@ -21,6 +21,10 @@ _ROWS = (
     (re.compile(r"(</t[dh]\s*>\s*</tr\s*>)", re.IGNORECASE), r" |\1"),
     (re.compile(r"(<li\b[^<>]*>\s*(?:<p\b[^<>]*>\s*)?)(?=[^<\s\d(§•*–-])", re.IGNORECASE), r"\1- "),
 )
+_MARKS = (
+    (re.compile(r"<h([1-6])\b[^<>]*>", re.IGNORECASE), lambda match: f"{match[0]}{'#' * int(match[1])} "),
+    (re.compile(r"</th\s*>\s*</tr\s*>", re.IGNORECASE), lambda match: f"{match[0]}<p>|---|</p>"),
+)
 _LOOKS_LIKE_HTML = re.compile(r"\s*(?:<!doctype html|<html[\s>]|<\?xml[^>]*>\s*<!doctype html)", re.IGNORECASE)
 
 
@@ -28,8 +32,10 @@ MARKUP_ENDINGS = (".html", ".htm", ".xhtml", ".docx")
 """The endings of files whose text is not what stands in them."""
 
 
-def document_text(data: bytes, name: str, *, encoding: str = "utf-8", max_mb: float = 5) -> str:
+def document_text(data: bytes, name: str, *, encoding: str = "utf-8", max_mb: float = 5, marked: bool = False) -> str:
     """The text of a file: of a DOCX by its content, of HTML by its name or its first tag, else as it stands.
+
+    With `marked`, the headings and header rows of HTML are marked as in Markdown.
 
     Raises:
         ValueError: if it is in another encoding, no document of Word, or too large once it is unpacked.
@@ -38,8 +44,15 @@ def document_text(data: bytes, name: str, *, encoding: str = "utf-8", max_mb: fl
         return docx_text(data, name, max_mb)
     text = decoded(data, name, encoding)
     if name.lower().endswith(MARKUP_ENDINGS) or _LOOKS_LIKE_HTML.match(text):
-        return html_text(_with_rows(text))
+        return html_text(_with_rows(_with_marks(text) if marked else text))
     return text
+
+
+def _with_marks(html: str) -> str:
+    """HTML with the marks of Markdown before headings, and a rule after each row that ends in a header cell."""
+    for pattern, written in _MARKS:
+        html = pattern.sub(written, html)
+    return html
 
 
 def _with_rows(html: str) -> str:

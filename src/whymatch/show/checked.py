@@ -25,6 +25,7 @@ def page(check: Mapping[str, Any]) -> str:
         script=script,
         check=check,
         signs=VERDICT_SIGNS,
+        no_claim_sign=NO_CLAIM_SIGN,
         verdict_words=_WORDS,
         parts=_answer_parts(check),
         sources=_source_parts(check),

@@ -1,13 +1,19 @@
 """Amounts of a text: its numbers with their units, and its dates, found together and compared."""
 
+import re
 from collections.abc import Hashable
+from fractions import Fraction
 from typing import TypeAlias
 
 from whymatch.text.dates import Date, dates
 from whymatch.text.measures import Quantity
 from whymatch.text.quantities import quantities
+from whymatch.text.spans import Span
+from whymatch.text.units import word_unit
 
 Amount: TypeAlias = Quantity | Date
+_QUARTERLY = re.compile(r"\b(?:(?:every|each|once a|once per) quarter|quarterly)\b", re.IGNORECASE)
+_PER = (["a"], ["an"], ["per"], ["each"], ["every"])
 
 
 def amounts(text: str) -> list[Amount]:
@@ -18,6 +24,32 @@ def amounts(text: str) -> list[Amount]:
     """
     own_dates = dates(text)
     return sorted([*own_dates, *quantities(text, [date.span for date in own_dates])], key=lambda amount: amount.span)
+
+
+def periods(text: str) -> list[tuple[Span, Fraction]]:
+    """The seconds between two of what recurs, with the words that say so.
+
+    >>> [(span, float(seconds)) for span, seconds in periods("twice a day")]
+    [(Span(start=0, end=11), 43200.0)]
+    """
+    month, found = word_unit("month"), list[tuple[Span, Fraction]]()
+    if month:
+        found += [(Span(*match.span()), month.base(Fraction(3))) for match in _QUARTERLY.finditer(text)]
+    own = quantities(text)
+    for number, one in enumerate(own):
+        if one.unit is None or one.unit.dimension != "time" or one.value <= 0:
+            continue
+        before, length = own[number - 1] if number else None, one.unit.base(one.value)
+        recurs = text[max(0, one.span.start - 6) : one.span.start].lower().split()[-1:] in (["every"], ["each"])
+        if before and one.vague and _counts_times(before) and text[before.span.end : one.span.start].split() in _PER:
+            found.append((Span(before.span.start, one.span.end), length / before.value))
+        elif recurs or (one.vague and text[slice(*one.span)].lower().endswith("ly")):
+            found.append((one.span, length))
+    return found
+
+
+def _counts_times(number: Quantity) -> bool:
+    return number.unit is not None and number.unit.dimension == "times" and number.value > 0
 
 
 def agree(one: Amount, other: Amount) -> bool:

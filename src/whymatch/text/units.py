@@ -81,6 +81,10 @@ time calendar 2629746: month months
 time calendar 31556952: year years yr yrs
 time calendar 315569520: decade decades
 time calendar 3155695200: century centuries
+power metric 1: watt watts
+power metric 1000: kilowatt kilowatts
+power metric 1000000: megawatt megawatts
+power metric 1000000000: gigawatt gigawatts
 data - 1: byte bytes
 data kilo 1000: kilobyte kilobytes
 data mega 1000000: megabyte megabytes
@@ -122,6 +126,10 @@ speed metric 1: km/h km/hr
 time clock 1/1000: ms
 time clock 1: s
 time clock 3600: h
+power metric 1: W
+power metric 1000: kW
+power metric 1000000: MW
+power metric 1000000000: GW
 data kilo 1000: kB KB
 data mega 1000000: MB
 data giga 1000000000: GB
