@@ -312,7 +312,7 @@ def _citations(finding: Finding, start: int) -> list[Citation]:
         Citation(
             finding.source.name,
             document.spans[j],
-            document.pieces[j],
+            document[document.spans[j]],
             bits,
             relation,
             tuple(one.moved(start, 0) for one in against),

@@ -110,7 +110,7 @@ def read_findings(pairs: Sequence[tuple[str, Source, Linked]], reader: RelationR
 
     Without a reader, and where texts do not look English, neither relations nor conflicts are read.
     """
-    texts = [[source.document.pieces[j] for j in linked.spans] for _, source, linked in pairs]
+    texts = [[source.document[source.document.spans[j]] for j in linked.spans] for _, source, linked in pairs]
     readings = [[source.readings[j] for j in linked.spans] for _, source, linked in pairs]
     together = ["\n".join(source.readings[j] for j in sorted(linked.spans)) for _, source, linked in pairs]
     english = [

@@ -76,7 +76,7 @@ class _Reader:
     """Reads the spans of a document in their order."""
 
     def __init__(self, document: Document) -> None:
-        self.document = document
+        self.document, self._pieces = document, document.pieces
         self._levels = {match.start(): _level(match[0]) for match in TITLE.finditer(document.text)}
         self._rows = {row.span.start: row for row in rows(document.text)}
         self._numbers = {self._line(number): number for number in reversed(range(len(document)))}
@@ -86,7 +86,7 @@ class _Reader:
 
     def read(self, number: int) -> Place:
         """What the span of this number is; those before it have been read."""
-        piece, line = self.document.pieces[number], self._line(number)
+        piece, line = self._pieces[number], self._line(number)
         level, asks = self._levels.get(line), _asks(piece)
         if level is not None:
             self._sections = [section for section in self._sections if section[0] < level]

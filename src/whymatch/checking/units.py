@@ -1,6 +1,7 @@
 """The sentences of an answer as models write them: without their markup, and apart from what claims nothing."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -79,12 +80,14 @@ def units(answer: str, split: Callable[[str], Document]) -> tuple[list[Unit], li
     """
     plain = without_markup(answer)
     headings = [Span(*match.span()) for match in _HEADING.finditer(answer)]
+    starts = [span.start for span in headings]
     cuts = {edge for span in headings for edge in span} | {match.start() for match in _STARTS.finditer(answer)}
     cuts |= {match.end() for match in _COLON.finditer(plain)} | unit_ends(plain)
     claims, others = list[Unit](), list[NoClaim]()
     for number, span in enumerate(cut_spans(plain, split(plain).spans, sorted(cuts))):
         text = plain[span.start : span.end]
-        kind = claims_nothing(text) if not any(a <= span.start < b for a, b in headings) else "heading"
+        heading = headings[bisect_right(starts, span.start) - 1] if headings else Span(0, 0)
+        kind = "heading" if heading.start <= span.start < heading.end else claims_nothing(text)
         if kind is None:
             claims.append(Unit(number, span, text))
         else:
@@ -98,9 +101,12 @@ def unit_ends(text: str) -> set[int]:
 
 
 def cut_spans(text: str, spans: tuple[Span, ...], cuts: list[int]) -> Iterator[Span]:
-    """The spans, cut at these places, without blanks around them; those without a letter or digit are left out."""
+    """The spans, cut at these places, without blanks around them; those without a letter or digit are left out.
+
+    The places are in ascending order.
+    """
     for start, end in spans:
-        inner = [cut for cut in cuts if start < cut < end]
+        inner = cuts[bisect_right(cuts, start) : bisect_left(cuts, end)]
         for a, b in pairwise([start, *inner, end]):
             piece = text[a:b]
             if not is_blank(piece) and any(map(str.isalnum, piece)):
