@@ -1,14 +1,17 @@
 """The structure of a source: which spans are headings, rows of tables and questions, and what stands above each."""
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
 from typing import Literal, TypeAlias
 
 from whymatch.checking.tables import Row, rows
 from whymatch.checking.units import TITLE, claims_nothing, cut_spans, unit_ends
 from whymatch.text.document import Document
-from whymatch.text.spans import words
+from whymatch.text.spans import Span, words
 
 PlaceKind: TypeAlias = Literal["statement", "heading", "row", "question"]
 
@@ -24,6 +27,7 @@ _INVERTED = re.compile(
     re.IGNORECASE,
 )
 _MAX_BARE_QUESTION = 12  # words of a question that need not begin as one, such as "Capsules returnable?"
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)  # opens or closes a block of code
 _YES_OR_NO = frozenset(str.split("yes no y n true false x ✓ ✔ ✗ ✘ ✅ ❌ - – —"))
 _BOLD_LEVEL = 7  # of a title in bold letters: below all six levels of headings
 
@@ -57,13 +61,52 @@ class Place:
 
 
 def cut_by_structure(document: Document) -> Document:
-    """A document whose spans end where a heading, a row of a table, a question, or a unit with a point does."""
+    """A document whose spans end where a heading, a row of a table, a question, or a unit with a point does.
+
+    A row is one span, whatever sentences are in it.
+    """
     text = document.text
-    edges = {edge for match in TITLE.finditer(text) for edge in match.span()}
-    edges |= {edge for row in rows(text) for edge in row.span}
+    in_rows = [row.span for row in _table_rows(text)]
+    edges = {edge for match in _titles(text) for edge in match.span()} | {edge for span in in_rows for edge in span}
     edges |= {match.end() for match in _QUESTION_END.finditer(text)} | unit_ends(text)
-    spans = tuple(cut_spans(text, document.spans, sorted(edges)))
+    spans = tuple(_joined(cut_spans(text, document.spans, sorted(edges)), in_rows))
     return Document(text, spans) if edges and spans else document
+
+
+def _joined(spans: Iterable[Span], places: Sequence[Span]) -> Iterator[Span]:
+    """Spans in ascending order, those within one of these places as one."""
+    starts = [place.start for place in places]
+    for number, group in groupby(spans, lambda span: _place_of(span, starts, places)):
+        own = [*group]
+        yield from own if number is None else [Span(own[0].start, own[-1].end)]
+
+
+def _place_of(span: Span, starts: Sequence[int], places: Sequence[Span]) -> int | None:
+    """The number of the place, among these in ascending order, that a span starts in."""
+    number = bisect_right(starts, span.start) - 1
+    return number if number >= 0 and span.start < places[number].end else None
+
+
+def _titles(text: str) -> list[re.Match[str]]:
+    """The headings of a text; what begins with # in a block of code is none."""
+    return [match for match in TITLE.finditer(text) if not _in_code(match.start(), text)]
+
+
+def _table_rows(text: str) -> list[Row]:
+    """The rows of the tables of a text, without those in blocks of code."""
+    return [row for row in rows(text) if not _in_code(row.span.start, text)]
+
+
+def _in_code(place: int, text: str) -> bool:
+    """Whether a place of a text is in a block of code."""
+    fences = _fences(text)
+    return bisect_right(fences, place) % 2 == 1
+
+
+@lru_cache(maxsize=1)
+def _fences(text: str) -> list[int]:
+    """Where the lines begin that open and close blocks of code, in turn."""
+    return [match.start() for match in _FENCE.finditer(text)]
 
 
 def structure(document: Document) -> list[Place]:
@@ -77,8 +120,8 @@ class _Reader:
 
     def __init__(self, document: Document) -> None:
         self.document, self._pieces = document, document.pieces
-        self._levels = {match.start(): _level(match[0]) for match in TITLE.finditer(document.text)}
-        self._rows = {row.span.start: row for row in rows(document.text)}
+        self._levels = {match.start(): _level(match[0]) for match in _titles(document.text)}
+        self._rows = {row.span.start: row for row in _table_rows(document.text)}
         self._numbers = {self._line(number): number for number in reversed(range(len(document)))}
         self._sections: list[tuple[int, int]] = []  # levels and numbers of the headings that a span stands under
         self._asked: int | None = None  # the question that the next spans answer
@@ -90,7 +133,7 @@ class _Reader:
         level, asks = self._levels.get(line), _asks(piece)
         if level is not None:
             self._sections = [section for section in self._sections if section[0] < level]
-        if level is not None or asks or self._answer_ends(number):
+        if level is not None or asks or line in self._rows or self._answer_ends(number):
             self._asked = None
         self._answered = self._asked is not None
         above = frozenset(section for _, section in self._sections)

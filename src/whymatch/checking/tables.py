@@ -1,9 +1,13 @@
 """The rows of tables as Markdown writes them, with the header of their table."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whymatch.text.spans import Span
+
+_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?")
+_BAR = re.compile(r"(?<!\\)\|")  # between cells; one behind a backslash is a character of its cell
 
 
 @dataclass(frozen=True)
@@ -41,11 +45,13 @@ def rows(text: str) -> Iterator[Row]:
         if not barred and ("|" not in stripped or not (follows or _is_rule(after))):
             header, follows = None, False
             continue
-        row = Row(Span(start, start + len(line)), _cells(stripped), header, _is_rule(after))
-        if row.is_header:
-            header = row = Row(row.span, row.cells, None, True)
+        span, cells = Span(start, start + len(line)), _cells(stripped)
+        is_header = _is_rule(after) and not (follows and header)
+        if is_header:
+            header = Row(span, cells, None, True)
         follows = True
-        yield row
+        fits = header is not None and len(cells) <= len(header.cells)  # or cells would stand under wrong headers
+        yield header if is_header and header else Row(span, cells, header if fits else None)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -56,9 +62,10 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_rule(line: str) -> bool:
-    return "|" in line and "--" in line and {*line} <= {*"|:- \t"}
+    return "|" in line and _RULE.fullmatch(line) is not None
 
 
 def _cells(line: str) -> tuple[str, ...]:
-    inner = line.removeprefix("|").removesuffix("|")
-    return tuple(cell.strip(" \t*_`") for cell in inner.split("|"))
+    inner = line.removeprefix("|")
+    inner = inner if inner.endswith("\\|") else inner.removesuffix("|")
+    return tuple(cell.replace("\\|", "|").strip(" \t*_`") for cell in _BAR.split(inner))

@@ -20,15 +20,18 @@ _ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$", re.MULTILINE)
 _ITEM = r"^[ \t>]*(?:[-*+•‣◦▪–][ \t]+|\(?\d{1,3}[.)][ \t]+|\(?(?:[a-z]|[ivx]{2,4})\)[ \t]+)"
 _STARTS = re.compile(rf"{_ITEM}(?=\S)|^[ \t]*\|", re.MULTILINE)
 _COLON = re.compile(r"[:：][ \t*_]*\n")
-_UNIT = re.compile(r"(?<=\d)[ \t]?(?:min|sec|hrs?|oz|lbs?|in|ft|[a-zµLVW])\.\s+(?=[A-Z])")
+_YEAR = r"\b(?:1[6-9]|20)\d\d"  # "In 1998 L. Page" has an initial
+_UNIT = re.compile(
+    rf"(?<=\d)[ \t]?(?:min|sec|hrs?|oz|lbs?|in|ft|[a-zµ]|(?<!{_YEAR})(?<!{_YEAR}[ \t])[LVW])\.\s+(?=[A-Z])"
+)
 _NAMED = r"(?:sources?|docs?|documents?|refs?|references?|passages?|citations?)"
 _MARKUP = re.compile(
     rf"""{_ITEM}|^[ \t]*>[ \t>]*|^[ \t>]*\#{{1,6}}[ \t]+|{_RULE}|^[ \t]*={{3,}}[ \t]*$|^[ \t]*```.*$
-    |\[\^?\d{{1,3}}(?:\s*[,;–-]\s*\^?\d{{1,3}})*\](?:\([^()\s]*\))?|【[^】\n]*】|<sup>[^<\n]*</sup>|<br\s*/?>
+    |\[\^?\d{{1,3}}(?:\s*[,;–-]\s*\^?\d{{1,3}})*\](?:\([^()\s]*\))?|【[^】【\n]{{0,200}}】|<sup>[^<\n]*</sup>|<br\s*/?>
     |[\[(]{_NAMED}(?:\s{{0,3}}:\s{{0,3}}[^\])\n]{{1,200}}|\s+\#?\d{{1,3}}(?:\s*(?:,|;|and|&)\s*\d{{1,3}})*)[\])]
     |\b(?:according\ to|as\ (?:stated|noted)\ in|based\ on)\ (?:the\ )?(?:(?:given|provided)\ )?
         (?:context|text|{_NAMED}\b(?:\ \d{{1,3}})?),?
-    |(?<=\])\([^()\s]+\)|\*\*|__(?!\w+__)|~~|`+|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)""",
+    |(?<=\])\([^()\s]+\)|\*\*|__(?!\w{{1,80}}__)|~~|`+|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)""",
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 _LINK = re.compile(r"\[([^\[\]\n]+)\]\([^()\s]+\)")
@@ -37,7 +40,7 @@ _LEADS_IN = re.compile(r"\W*(?:here|below|these|this|in (?:short|summary)|to sum
 _OFFER = re.compile(
     r"""\W*(?:
     (?:please\ )?(?:let\ me\ know|feel\ free\ to\ (?:ask|reach|contact|let))\b
-    |(?:i\ )?hope\ (?:this|that|it)\ helps\b|(?:i'?m|i\ am|i'd\ be|i\ would\ be)?\s*(?:happy|glad)\ to\ help\b
+    |(?:i\ )?hope\ (?:this|that|it)\ helps\b|(?:(?:i'?m|i\ am|i'd\ be|i\ would\ be)\s+)?(?:happy|glad)\ to\ help\b
     |if\ (?:you|there)\ (?:have|are|need|want|would\ like)\b[^.\d]{0,100}\b
         (?:questions?|help|assist\w*|clarif\w*|details?|information)
         \b[^.\d]{0,100}\b(?:just\ ask|please\ ask|ask\ me|let\ me\ know|reach\ out|feel\ free|happy\ to|i\ can)\b

@@ -65,7 +65,7 @@ class Store:
         self.columns = Columns.of_schema(table.schema)
         """What is kept of documents beside their texts."""
         self.indexed_columns = self._indexed_columns()
-        self._documents: int | None = None  # their number in this version, once it was asked for
+        self._counted = (-1, 0)  # a version, and the number of its documents
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
@@ -109,14 +109,15 @@ class Store:
     def refresh(self) -> None:
         """Moves on to the newest version."""
         self.table.checkout_latest()
-        self._documents = None
         self.indexed_columns = self._indexed_columns()
 
     def __len__(self) -> int:
-        if self._documents is None:
-            with self._errors_name_folder():
-                self._documents = int(self.table.count_rows())
-        return self._documents
+        with self._errors_name_folder():
+            version, (counted, number) = self.version, self._counted
+            if counted != version:
+                number = int(self.table.count_rows())
+                self._counted = version, number  # if another thread has changed it meanwhile, it is counted again
+        return number
 
     def merge(self, rows: pa.Table, *, replace: bool) -> int:
         """Inserts rows with new ids and, with `replace`, replaces those whose ids are there; the number written."""
@@ -313,8 +314,6 @@ class Store:
             except (OSError, RuntimeError, ValueError) as error:
                 if not _is_conflict(error) or time.monotonic() > end:
                     raise OSError(f"The index in {self.folder} cannot be written: {error}") from error
-            finally:
-                self._documents = None
             time.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(2.0, 2 * pause)
             self.refresh()
@@ -327,8 +326,6 @@ class Store:
             if not _is_conflict(error):
                 raise
             self.refresh()
-        finally:
-            self._documents = None
 
     @contextmanager
     def _errors_name_folder(self) -> Iterator[None]:

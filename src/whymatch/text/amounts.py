@@ -13,6 +13,12 @@ from whymatch.text.units import word_unit
 
 Amount: TypeAlias = Quantity | Date
 _QUARTERLY = re.compile(r"\b(?:(?:every|each|once a|once per) quarter|quarterly)\b", re.IGNORECASE)
+_SEVERAL = re.compile(r"\b(?:twice|times)\W{1,3}(?:\w{1,5}\W)?$", re.IGNORECASE)  # before "every quarter"
+_PREFIXED = re.compile(r"(?:bi|semi|half|tri)[- ]?$", re.IGNORECASE)  # before "weekly"
+_GOES_ON = re.compile(
+    r"\s+(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b|\s*(?:to|or|–|-)\s*\d", re.IGNORECASE
+)
+"""After "every second" or "every 5", which then is no period of its own: "every second day", "every 5 to 7 days"."""
 _PER = (["a"], ["an"], ["per"], ["each"], ["every"])
 
 
@@ -34,10 +40,13 @@ def periods(text: str) -> list[tuple[Span, Fraction]]:
     """
     month, found = word_unit("month"), list[tuple[Span, Fraction]]()
     if month:
-        found += [(Span(*match.span()), month.base(Fraction(3))) for match in _QUARTERLY.finditer(text)]
+        quarters = (match for match in _QUARTERLY.finditer(text) if not _SEVERAL.search(text, 0, match.start()))
+        found += [(Span(*match.span()), month.base(Fraction(3))) for match in quarters]
     own = quantities(text)
     for number, one in enumerate(own):
         if one.unit is None or one.unit.dimension != "time" or one.value <= 0:
+            continue
+        if _PREFIXED.search(text, 0, one.span.start) or _GOES_ON.match(text, one.span.end):
             continue
         before, length = own[number - 1] if number else None, one.unit.base(one.value)
         recurs = text[max(0, one.span.start - 6) : one.span.start].lower().split()[-1:] in (["every"], ["each"])

@@ -6,7 +6,8 @@ const htmlText = (html) => {
     ("ARTICLE ASIDE BLOCKQUOTE DD DETAILS DIV DL DT FIGURE FOOTER FORM H1 H2 H3 H4 H5 H6 HEADER HR LI MAIN NAV OL P PRE SECTION "
       + "SUMMARY TABLE TBODY TFOOT THEAD TR UL").split(" "),
   );
-  const unstyled = html.replace(/<[a-z][^<>]*>/gi, (tag) => tag.replace(/\sstyle\s*=/gi, " data-style=")) // as the policy asks
+  const refused = /([\s"'/])(style|on[a-z]+)\s*=/gi; // by the policy, which would report such attributes of inert documents too
+  const unstyled = html.replace(/<[a-z][^<>]*>/gi, (tag) => tag.replace(refused, "$1data-$2="))
     .replace(/<(\/?)style\b/gi, "<$1template");
   const page = new DOMParser().parseFromString(unstyled, "text/html");
   for (const element of page.querySelectorAll(unseen)) element.remove();
