@@ -77,11 +77,11 @@ def test_a_text_that_is_the_name_of_a_file_is_refused_with_advice(
 ) -> None:
     (tmp_path / "docs").mkdir()
     monkeypatch.chdir(tmp_path)
-    for sources in (name, [name], {"returns": name}):
+    for sources in (name, [name]):
         with pytest.raises(ValueError, match=r"A source is a text, .* looks like a file: give pathlib\.Path"):
             wm.check("Lunch costs 7 euros.", sources)
-    with pytest.raises(ValueError, match=r"An answer is a text, .* looks like a file"):
-        wm.check(name, ["Lunch costs 7 euros."])
+    assert wm.check("Lunch costs 7 euros.", {"named": name}).claims[0].verdict == "unsupported"
+    assert wm.check(name, ["Lunch costs 7 euros."]).counts["supported"] == 0
 
 
 def test_an_address_is_refused_since_it_is_not_fetched() -> None:

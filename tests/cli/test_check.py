@@ -121,7 +121,6 @@ def test_bad_lines_are_reported_with_their_numbers_and_the_others_go_on(check: R
         (["--text", "A.", " "], "There is no source that can be read"),
         (["Lunch costs 7 euros.", "Lunch costs 5 euros."], "For texts instead of files, add --text"),
         (["answer.txt", "https://example.com"], "addresses are not fetched"),
-        (["--text", "A.", "docs/returns.md"], "leave out --text"),
         (["--text", "A.", "B.", "--html", "no/x.html"], "no/x.html cannot be written"),
         (["--batch", "-", "--html", "x.html"], "--batch takes no ANSWER"),
         (["answer.txt", "--index", "posts", "--encoder", "multilingual"], "--encoder does not go with --index"),

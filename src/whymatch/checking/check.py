@@ -69,12 +69,12 @@ def check(answer: str, sources: Any, *, aligner: Aligner | None = None) -> Check
 
     Raises:
         TypeError: if sources are none of these.
-        ValueError: if the answer cannot be split or read, a text is the name of a file, costs are no evidence, or there
-            is an aligner beside an index.
+        ValueError: if the answer cannot be split or read, a source is the name of a file, costs are no evidence, or
+            there is an aligner beside an index.
     """
     if not isinstance(answer, str):
         raise TypeError(f"An answer is a text, got {type(answer).__name__}.")
-    refuse_names(answer, sources)
+    refuse_names(sources)
     if _is_index(sources):
         if aligner is not None:
             raise ValueError("An index is searched with the aligner that it was made with: leave out the other one.")

@@ -22,21 +22,16 @@ _MAX_NAME = 500  # characters of the name of a file
 _MAX_NAMED = 5  # files that are not read and that a note names
 
 
-def refuse_names(answer: str, sources: Any) -> None:
-    """Raises ValueError where a text of an answer or of sources is the name of a file or folder, or an address."""
-    values = sources.values() if isinstance(sources, Mapping) else sources if isinstance(sources, list | tuple) else ()
-    texts = [
-        ("An answer", answer),
-        *(("A source", text) for text in ([sources] if isinstance(sources, str) else values)),
-    ]
-    for what, text in texts:
+def refuse_names(sources: Any) -> None:
+    """Raises ValueError where a source that is a text is the name of a file or folder, or an address.
+
+    The texts of a mapping have names of their own, and are taken as they are.
+    """
+    for text in [sources] if isinstance(sources, str) else sources if isinstance(sources, list | tuple) else ():
         name = text.strip() if isinstance(text, str) and len(text) < _MAX_NAME else ""
         refuse_address(name)
         if name and not re.search(r"\s", name) and (_FILE.fullmatch(name) or _exists(name)):
-            advice = f"give pathlib.Path({name!r})" if what == "A source" else "give what stands in it"
-            raise ValueError(
-                f"{what} is a text, and {name!r} looks like a file: {advice}, or on the command line leave out --text."
-            )
+            raise ValueError(f"A source is a text, and {name!r} looks like a file: give pathlib.Path({name!r}).")
 
 
 def refuse_address(name: str) -> None:

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from whymatch.checking.sources import NamedTexts, refuse_address, refuse_names
+from whymatch.checking.sources import NamedTexts, refuse_address
 from whymatch.cli.align import add_aligner_options, build_aligner, check_limits
 from whymatch.cli.console import check_outputs, complain, read_document, standard_input
 from whymatch.reading import MEGABYTE, JsonObject, json_lines, opened
@@ -57,9 +57,7 @@ def run(settings: argparse.Namespace) -> int:
     _check_index_decides(settings)
     check_outputs([], [] if settings.text else [settings.answer, *settings.sources], page=settings.html)
     answer = settings.answer
-    if settings.text:
-        refuse_names(answer, settings.sources)
-    else:
+    if not settings.text:
         _check_are_files([answer, *settings.sources])
         answer = read_document(answer, max_mb=settings.max_mb, encoding=settings.encoding, marked=True)
     if is_blank(answer):
@@ -118,7 +116,7 @@ def _run_many(settings: argparse.Namespace) -> int:
     """JSON lines in, JSON lines out; a bad line is reported with its number, and the others go on."""
     if settings.answer or settings.sources or settings.index or settings.html or settings.text:
         raise ValueError("--batch takes no ANSWER, SOURCE, --index, --text or --html: it prints JSON lines.")
-    from whymatch.checking.check import check
+    from whymatch.checking.check import check_texts
     from whymatch.checking.result import VERDICTS, verdicts_only
 
     bad, scores, counts = 0, list[float](), dict.fromkeys(VERDICTS, 0)
@@ -128,7 +126,7 @@ def _run_many(settings: argparse.Namespace) -> int:
             try:
                 if isinstance(row, ValueError):
                     raise row
-                checked = check(row["answer"], row["sources"], aligner=aligner)
+                checked = check_texts(row["answer"], NamedTexts.of(row["sources"]), aligner)
             except (ValueError, TypeError) as error:
                 bad += 1
                 complain(f"line {line}: {error}")
