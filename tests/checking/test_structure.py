@@ -145,3 +145,36 @@ def test_web_pages_have_sections_and_rows_too(tmp_path: Path) -> None:
     *wrong, right = wm.check(answer, page).claims
     assert "supported" not in {claim.verdict for claim in wrong}
     assert right.verdict == "supported"
+
+
+def _read_rows(text: str) -> list[str]:
+    cut = cut_by_structure(document(text, sentences))
+    return [place.reading for place in structure(cut) if place.kind == "row"]
+
+
+def test_a_bar_behind_a_backslash_is_a_character_of_its_cell() -> None:
+    assert _read_rows("| Name | Load |\n|---|---|\n| Duo A\\|B | 5 kg |") == ["Name: Duo A|B; Load: 5 kg"]
+
+
+@pytest.mark.parametrize("rule", ["|-|-|", "|:-:|-:|", "| --- | --- |", "-|-"])
+def test_a_rule_may_have_one_dash(rule: str) -> None:
+    assert _read_rows(f"| Name | Weight |\n{rule}\n| Mini | 9 kg |") == ["Name: Mini; Weight: 9 kg"]
+
+
+def test_cells_that_no_header_stands_above_have_none() -> None:
+    assert _read_rows("| Name | Load |\n|---|---|\n| x | y | 5 kg |") == ["x; y; 5 kg"]
+
+
+def test_a_row_is_one_span_whatever_sentences_are_in_it() -> None:
+    rows = _read_rows(
+        "| Name | Note | Weight |\n|---|---|---|\n| Mini | Good. New in May. | 9 kg |\n| Is it? | Yes. | 1 kg |"
+    )
+    assert rows == ["Name: Mini; Note: Good. New in May.; Weight: 9 kg", "Name: Is it?; Note: Yes.; Weight: 1 kg"]
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~"])
+def test_a_comment_in_a_block_of_code_is_no_heading(fence: str) -> None:
+    cut = cut_by_structure(document(f"# Pro\n\n{fence}\n# start Mini mode\n{fence}\n\nIt costs 50 euros.", sentences))
+    headings = [number for number, place in enumerate(structure(cut)) if place.kind == "heading"]
+    assert [cut.pieces[number].strip() for number in headings] == ["# Pro"]
+    assert structure(cut)[-1].above == {headings[0]}

@@ -338,3 +338,10 @@ def test_what_recurs_as_often_has_one_period(text: str) -> None:
 )
 def test_a_duration_or_a_share_is_no_period(text: str) -> None:
     assert periods(text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["bi-weekly", "semi-annually", "every second day", "every 5 to 7 days", "twice every quarter"]
+)
+def test_what_is_no_plain_period_is_read_as_none(text: str) -> None:
+    assert periods(text) == []

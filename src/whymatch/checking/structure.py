@@ -4,7 +4,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby
 from typing import Literal, TypeAlias
 
@@ -89,24 +88,24 @@ def _place_of(span: Span, starts: Sequence[int], places: Sequence[Span]) -> int 
 
 def _titles(text: str) -> list[re.Match[str]]:
     """The headings of a text; what begins with # in a block of code is none."""
-    return [match for match in TITLE.finditer(text) if not _in_code(match.start(), text)]
+    fences = _fences(text)
+    return [match for match in TITLE.finditer(text) if not _in_code(match.start(), fences)]
 
 
 def _table_rows(text: str) -> list[Row]:
     """The rows of the tables of a text, without those in blocks of code."""
-    return [row for row in rows(text) if not _in_code(row.span.start, text)]
-
-
-def _in_code(place: int, text: str) -> bool:
-    """Whether a place of a text is in a block of code."""
     fences = _fences(text)
-    return bisect_right(fences, place) % 2 == 1
+    return [row for row in rows(text) if not _in_code(row.span.start, fences)]
 
 
-@lru_cache(maxsize=1)
 def _fences(text: str) -> list[int]:
     """Where the lines begin that open and close blocks of code, in turn."""
     return [match.start() for match in _FENCE.finditer(text)]
+
+
+def _in_code(place: int, fences: Sequence[int]) -> bool:
+    """Whether a place of a text is in a block of code."""
+    return bisect_right(fences, place) % 2 == 1
 
 
 def structure(document: Document) -> list[Place]:

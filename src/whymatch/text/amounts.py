@@ -38,10 +38,10 @@ def periods(text: str) -> list[tuple[Span, Fraction]]:
     >>> [(span, float(seconds)) for span, seconds in periods("twice a day")]
     [(Span(start=0, end=11), 43200.0)]
     """
-    month, found = word_unit("month"), list[tuple[Span, Fraction]]()
+    month, recurring = word_unit("month"), list[tuple[Span, Fraction]]()
     if month:
         quarters = (match for match in _QUARTERLY.finditer(text) if not _SEVERAL.search(text, 0, match.start()))
-        found += [(Span(*match.span()), month.base(Fraction(3))) for match in quarters]
+        recurring += [(Span(*match.span()), month.base(Fraction(3))) for match in quarters]
     own = quantities(text)
     for number, one in enumerate(own):
         if one.unit is None or one.unit.dimension != "time" or one.value <= 0:
@@ -51,10 +51,10 @@ def periods(text: str) -> list[tuple[Span, Fraction]]:
         before, length = own[number - 1] if number else None, one.unit.base(one.value)
         recurs = text[max(0, one.span.start - 6) : one.span.start].lower().split()[-1:] in (["every"], ["each"])
         if before and one.vague and _counts_times(before) and text[before.span.end : one.span.start].split() in _PER:
-            found.append((Span(before.span.start, one.span.end), length / before.value))
+            recurring.append((Span(before.span.start, one.span.end), length / before.value))
         elif recurs or (one.vague and text[slice(*one.span)].lower().endswith("ly")):
-            found.append((one.span, length))
-    return found
+            recurring.append((one.span, length))
+    return recurring
 
 
 def _counts_times(number: Quantity) -> bool:
